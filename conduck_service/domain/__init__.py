@@ -1,0 +1,1 @@
+"""Frozen records of what the product is about, and their state tables."""

@@ -1,0 +1,1 @@
+"""The ports between the core and everything that plugs into it."""
