@@ -1,0 +1,1 @@
+"""From the text of a config file to a checked document."""

@@ -1,0 +1,1 @@
+"""References to secrets, and how their values are found."""
