@@ -1,0 +1,1 @@
+"""The demo engine, run as the service runs it."""
