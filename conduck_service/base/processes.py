@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from conduck_service.base.grouped import GroupSupervisor
-from conduck_service.base.kept import KeptSupervisor
-from conduck_service.base.launch import (
+from conduck_service.base.supervision.grouped import GroupSupervisor
+from conduck_service.base.supervision.kept import KeptSupervisor
+from conduck_service.base.supervision.launch import (
     MARKER,
     Ended,
     Launch,
@@ -19,7 +19,7 @@ from conduck_service.base.launch import (
     Reason,
     Supervisor,
 )
-from conduck_service.base.sweep import sweep
+from conduck_service.base.supervision.sweep import sweep
 
 __all__ = [
     "MARKER",

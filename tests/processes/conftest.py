@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conduck_service.base.grouped import GroupSupervisor
-from conduck_service.base.kept import KeptSupervisor
 from conduck_service.base.processes import Supervisor
+from conduck_service.base.supervision.grouped import GroupSupervisor
+from conduck_service.base.supervision.kept import KeptSupervisor
 from tests.support.misbehaving import Bench
 
 IS_LINUX = os.uname().sysname == "Linux"

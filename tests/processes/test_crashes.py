@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from conduck_service.base.kept import KeptSupervisor
 from conduck_service.base.processes import Ended, LaunchError
-from conduck_service.base.sweep import snapshot
+from conduck_service.base.supervision.kept import KeptSupervisor
+from conduck_service.base.supervision.sweep import snapshot
 from tests.support.misbehaving import (
     ESCAPES,
     HOLDS_AN_ENGINE,
@@ -106,7 +106,7 @@ def test_a_killed_keeper_is_replaced_and_its_turns_go_on(
     pid = run.pid()
     keeper = kept._keeper.pid
     os.kill(keeper, signal.SIGKILL)
-    for number in range(3):
+    for number in range(3):  # the waiting warden takes the first
         assert kept_bench.start(shell(f"exit {number}")).ended() == Ended(number)
     assert kept._keeper.pid != keeper
     assert run.tree.wait(0.0) is None
@@ -183,27 +183,22 @@ def test_signals_for_everybody_do_not_take_the_wardens(
 def test_two_hundred_turns_leave_nothing(
     kept: KeptSupervisor, kept_bench: Bench
 ) -> None:
-    def used() -> tuple[int, int, int]:
-        keeper = Path("/proc", str(kept._keeper.pid), "fd")
-        return (
-            len(list(Path("/proc/self/fd").iterdir())),
-            len(list(keeper.iterdir())),
-            threading.active_count(),
-        )
+    def used() -> tuple[int, int]:
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
-    def descendants() -> list[int]:  # zombies too
-        told = Path("/proc", str(kept._keeper.pid), "task", str(kept._keeper.pid))
-        return [int(pid) for pid in (told / "children").read_text().split()]
+    def is_keeper_at_rest() -> bool:
+        """One waiting warden and no zombie; three streams, a socket and a pipe."""
+        proc = Path("/proc", str(kept._keeper.pid))
+        told = (proc / "task" / proc.name / "children").read_text()
+        return len(told.split()) == 1 and len(list((proc / "fd").iterdir())) == 5
 
-    assert kept_bench.start(shell("exit 0")).ended() == Ended(0)
-    kept_bench.close()
-    wait_until(lambda: len(descendants()) == 1)
+    wait_until(is_keeper_at_rest)
     before = used()
     for _ in range(200):
         assert kept_bench.start(shell("exit 0")).ended() == Ended(0)
         kept_bench.close()
-    wait_until(lambda: len(descendants()) == 1)
-    wait_until(lambda: used() == before)
+    assert used() == before
+    wait_until(is_keeper_at_rest)
     assert children(os.getpid()).count(kept._keeper.pid) == 1
 
 
@@ -221,6 +216,7 @@ def test_the_keeper_is_small_and_holds_only_its_socket(kept: KeptSupervisor) -> 
     proc = Path("/proc", str(kept._keeper.pid))
     wait_until(lambda: len(children(kept._keeper.pid)) == 1)
     assert (proc / "environ").read_bytes() in {b"", b"LC_CTYPE=C.UTF-8\0"}
+    wait_until(lambda: len(list((proc / "fd").iterdir())) == 5)
     places = {path.name: str(path.readlink()) for path in (proc / "fd").iterdir()}
     assert {places.pop(number) for number in "012"} == {os.devnull}
     kinds = sorted(place.partition(":")[0] for place in places.values())

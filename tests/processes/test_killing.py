@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conduck_service.base import lineage, warden
+from conduck_service.base.supervision import lineage, warden
 from tests.processes.conftest import IS_LINUX
 from tests.support.misbehaving import REPOSITORY
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not IS_LINUX, reason="wardens are for Linux")
 
 STOPS_THEN_KILLS = """
 import subprocess, time
-from conduck_service.base.lineage import kill, stop_descendants
+from conduck_service.base.supervision.lineage import kill, stop_descendants
 shell = subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=-1)
 family = {shell.pid, int(shell.stdout.readline())}
 stopped = set()

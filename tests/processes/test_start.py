@@ -129,7 +129,7 @@ def test_the_environment_is_what_was_given_and_the_marker(bench: Bench) -> None:
     run = bench.start(("env", "-0"), environment=given)
     assert run.ended() == Ended(0)
     found = dict(item.split("=", 1) for item in run.output().split("\0")[:-1])
-    assert found == {**given, MARKER: bench.marker}
+    assert found == {**given, MARKER: run.marker}
 
 
 def test_it_runs_in_the_folder_with_the_umask(bench: Bench) -> None:

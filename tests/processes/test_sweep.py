@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conduck_service.base.processes import MARKER, sweep
-from conduck_service.base.sweep import Process, family, parse_ps, send, snapshot
+from conduck_service.base.supervision.sweep import (
+    Process,
+    family,
+    parse_ps,
+    send,
+    snapshot,
+)
 from tests.support.misbehaving import is_alive, wait_until
 
 PS = b"""\

@@ -5,6 +5,7 @@ Every engine ends by itself after a minute, whatever a failing test leaves.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from conduck_service.base.processes import (
     ProcessTree,
     Supervisor,
 )
-from conduck_service.base.sweep import snapshot
+from conduck_service.base.supervision.sweep import snapshot
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -146,9 +147,10 @@ def shell(source: str) -> tuple[str, ...]:
 class Run:
     """One started engine, with the files that are its streams."""
 
-    def __init__(self, tree: ProcessTree, folder: Path, output: IO[bytes]) -> None:
+    def __init__(self, tree: ProcessTree, launch: Launch, output: IO[bytes]) -> None:
         self.tree = tree
-        self.folder = folder
+        self.folder = launch.folder
+        self.marker = launch.marker[1]
         self._output = output
 
     def ended(self, patience: float = PATIENCE) -> Ended:
@@ -174,7 +176,7 @@ class Bench:
     Args:
         supervisor: What starts them.
         folder: Their working folder.
-        marker: The marker of all of them.
+        marker: What their markers begin with.
     """
 
     def __init__(self, supervisor: Supervisor, folder: Path, marker: str) -> None:
@@ -182,6 +184,7 @@ class Bench:
         self.folder = folder
         self.marker = marker
         self._runs: list[Run] = []
+        self._numbers = itertools.count()
 
     def start(
         self,
@@ -196,25 +199,24 @@ class Bench:
             given.write(stdin)
             given.seek(0)
             output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the bench
+            launch = Launch(
+                argv=argv,
+                environment={"PATH": os.defpath}
+                if environment is None
+                else environment,
+                folder=folder or self.folder,
+                umask=umask,
+                stdin=given.fileno(),
+                stdout=output.fileno(),
+                stderr=null.fileno(),
+                marker=(MARKER, f"{self.marker}{next(self._numbers):04}"),
+            )
             try:
-                tree = self.supervisor.start(
-                    Launch(
-                        argv=argv,
-                        environment={"PATH": os.defpath}
-                        if environment is None
-                        else environment,
-                        folder=folder or self.folder,
-                        umask=umask,
-                        stdin=given.fileno(),
-                        stdout=output.fileno(),
-                        stderr=null.fileno(),
-                        marker=(MARKER, self.marker),
-                    )
-                )
+                tree = self.supervisor.start(launch)
             except BaseException:
                 output.close()
                 raise
-        run = Run(tree, folder or self.folder, output)
+        run = Run(tree, launch, output)
         self._runs.append(run)
         return run
 

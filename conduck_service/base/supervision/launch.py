@@ -59,10 +59,12 @@ class Launch:
         environment: The whole environment but the marker.
         folder: Working folder, absolute.
         umask: File mode creation mask.
-        stdin: File descriptor that becomes 0; the caller keeps owning it.
+        stdin: File descriptor that becomes 0, read from where it stands; the
+            caller keeps owning it.
         stdout: File descriptor that becomes 1, likewise.
         stderr: File descriptor that becomes 2, likewise.
-        marker: Variable and value that are added to the environment.
+        marker: Variable and value that are added to the environment. The value
+            is this turn's alone, and no other begins with it.
     """
 
     argv: tuple[str, ...] = field(repr=False)

@@ -14,7 +14,7 @@ import signal
 import socket
 import time
 
-from conduck_service.base import warden
+from conduck_service.base.supervision import warden
 
 _SET_CHILD_SUBREAPER = 36
 _RETRY_SECONDS = 0.05

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conduck_service.base.launch import MARKER
+from conduck_service.base.supervision.launch import MARKER
 
 GIVE_UP = 10.0
 """Seconds of killing after which a process that will not die is left alone."""

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from conduck_service.base.launch import (
+from conduck_service.base.supervision.launch import (
     Ended,
     Launch,
     LaunchError,
@@ -17,7 +17,13 @@ from conduck_service.base.launch import (
     find_program,
     reason_of,
 )
-from conduck_service.base.sweep import GIVE_UP, Process, family, send, snapshot
+from conduck_service.base.supervision.sweep import (
+    GIVE_UP,
+    Process,
+    family,
+    send,
+    snapshot,
+)
 
 _LEFTOVERS_GRACE = 1.0
 _SHORTEST_LOOK = 0.001
@@ -28,6 +34,9 @@ _SWEEP_PAUSE = 0.1
 
 class GroupTree:
     """A process group, and whatever carries its marker or descends from it.
+
+    The engine begins a session, so every group that one of its descendants is in
+    holds nobody else.
 
     It has no thread: what :meth:`end` began, :meth:`wait` carries on.
     """
@@ -41,7 +50,7 @@ class GroupTree:
         self._began = time.monotonic()
         self._kill_at: float | None = None
         self._next_sweep = 0.0
-        self._has_group = True
+        self._groups = {engine.pid}
         self._met: set[tuple[int, str]] = set()
         self._ended: Ended | None = None
 
@@ -63,10 +72,8 @@ class GroupTree:
             self._hasten(time.monotonic() + grace)
 
     def _hasten(self, kill_at: float) -> None:
-        if self._kill_at is None:
-            self._next_sweep = 0.0
+        if self._kill_at is None or kill_at < self._kill_at:
             self._kill_at = kill_at
-        self._kill_at = min(self._kill_at, kill_at)
 
     def _advance(self, now: float) -> Ended | None:
         """Do what is due, and return how the tree ended once it is gone."""
@@ -99,19 +106,22 @@ class GroupTree:
 
     def _survivors(self) -> list[Process]:
         processes = snapshot()
-        group = {item.pid for item in processes if item.group == self._engine.pid}
-        if self._engine.returncode is not None and not group:
-            self._has_group = False  # from now on the number may be another's
-        roots = {item.pid for item in processes if item.identity in self._met}
-        return family(
-            processes, *self._marker, roots | (group if self._has_group else set())
-        )
+        # The number of a group that is empty may be another's from now on.
+        self._groups &= {item.group for item in processes}
+        roots = [
+            item.pid
+            for item in processes
+            if item.identity in self._met or item.group in self._groups
+        ]
+        found = family(processes, *self._marker, roots)
+        self._groups |= {item.group for item in found} - {os.getpgrp()}
+        return found
 
     def _kill(self, survivors: list[Process]) -> None:
         self._met.update(item.identity for item in survivors)
-        if self._has_group:  # reaches what is being forked as well
+        for group in self._groups:  # reaches what is being forked as well
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._engine.pid, signal.SIGKILL)
+                os.killpg(group, signal.SIGKILL)
         send(survivors, signal.SIGKILL)
 
 

@@ -4,9 +4,10 @@ It runs in a process of its own, forked by the keeper, single-threaded and child
 subreaper, so that a descendant whose parent ends becomes its child. That is why
 it finds what forked twice, made its own session and emptied its environment.
 
-The daemon talks with it over one socket. It is sent the launch and answers
-``started`` or ``refused <stage> <errno>``, later ``ended <status> <leftovers>``.
-It may be sent ``end <grace>``; a closed socket means that the daemon is gone.
+It is sent the launch as a memory file, which it empties: from then on nobody else
+may start it. It talks with the daemon over one socket and says ``started`` or
+``refused <stage> <errno>``, later ``ended <status> <leftovers>``. It may be told
+``end <grace>``; a closed socket means that the daemon is gone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
-from conduck_service.base.lineage import (
+from conduck_service.base.supervision.lineage import (
     descendants,
     kill,
     stop_descendants,
@@ -40,9 +41,6 @@ LOOK = 0.1
 KILLING_LIMIT = 10.0
 """Seconds after which killing gives up, in case of an undying process."""
 
-_ROUND_MILLISECONDS = 10
-_REAPED_AT_ONCE = 4096  # a fork bomb dies faster than it can be reaped for good
-
 IGNORED = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -51,6 +49,9 @@ IGNORED = (
     signal.SIGPIPE,
 )
 """Signals that keeper and wardens outlive; only their sockets end them."""
+
+_ROUND_MILLISECONDS = 10
+_REAPED_AT_ONCE = 4096  # a fork bomb may die faster than it can be reaped
 
 
 def pack(
@@ -176,7 +177,8 @@ def serve(control: socket.socket, taken: int) -> None:
     """
     bell = Bell()
     turn, plan, stdio = _receive(control)
-    os.write(taken, b"t")
+    with contextlib.suppress(BrokenPipeError):  # the keeper was killed; go on
+        os.write(taken, b"t")
     os.close(taken)
     control.close()
     if _hear(turn) is not None:
@@ -283,5 +285,6 @@ def _receive(control: socket.socket) -> tuple[socket.socket, bytes, list[int]]:
     turn, plan, *stdio = numbers
     size = os.fstat(plan).st_size
     content = os.pread(plan, size, 0)
+    os.ftruncate(plan, 0)
     os.close(plan)
     return socket.socket(fileno=turn), content, stdio

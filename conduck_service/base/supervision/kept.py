@@ -13,25 +13,25 @@ import sys
 import threading
 from pathlib import Path
 
-from conduck_service.base.launch import (
+from conduck_service.base.supervision.launch import (
     Ended,
     Launch,
     LaunchError,
-    Reason,
     find_program,
     reason_of,
 )
-from conduck_service.base.sweep import sweep
-from conduck_service.base.warden import pack
+from conduck_service.base.supervision.sweep import sweep
+from conduck_service.base.supervision.warden import pack
 
 _ANSWER_LIMIT = 30.0
+_ATTEMPTS = 3
 _CLOSE_LIMIT = 2.0
 _LONGEST_WAIT = 3600.0
 _CODE = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from conduck_service.base.keeper import main; main(int(sys.argv[2]))"
+    "from conduck_service.base.supervision.keeper import main; main(int(sys.argv[2]))"
 )
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 class KeptTree:
@@ -111,19 +111,21 @@ class KeptSupervisor:
         """
         plan = _write_plan(launch)
         try:
-            for _ in range(2):
+            for _ in range(_ATTEMPTS):
                 control = self._control
                 turn = _hand_over(control, plan, launch)
                 if turn is not None:
                     return KeptTree(turn, launch.marker)
-                self._replace_keeper(control)
+                self._replace_lost_keeper(control)
         except OSError:
             raise LaunchError("other") from None
         finally:
             os.close(plan)
         raise LaunchError("other")
 
-    def _replace_keeper(self, control: socket.socket) -> None:
+    def _replace_lost_keeper(self, control: socket.socket) -> None:
+        if not _is_hung_up(control):
+            return
         with self._lock:
             if self._control is control and not self._is_closed:
                 _stop_keeper(self._keeper, control)
@@ -148,7 +150,7 @@ def _stop_keeper(keeper: subprocess.Popen[bytes], control: socket.socket) -> Non
 def _hand_over(
     control: socket.socket, plan: int, launch: Launch
 ) -> socket.socket | None:
-    """Return the socket of a turn that has begun, or None without a keeper."""
+    """Return the socket of a turn that has begun, or None if nobody took it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with contextlib.ExitStack() as closing:
         closing.enter_context(ours)
@@ -160,11 +162,17 @@ def _hand_over(
                 if _is_hung_up(control):
                     return None
                 raise
-        report = _receive(ours) if _is_readable(ours.fileno(), _ANSWER_LIMIT) else []
-        if not report and _is_hung_up(control):
-            return None  # the keeper went before anybody took the turn
-        if report != ["started"]:
-            raise LaunchError(_refusal(report))
+        if not _is_readable(ours.fileno(), _ANSWER_LIMIT):
+            raise LaunchError("other")  # closing ours ends what may come of it
+        report = _receive(ours)
+        if not report and os.fstat(plan).st_size:
+            return None
+        if not report:  # the warden was killed, and perhaps it had started it
+            sweep(launch.marker[1], 0.0, launch.marker[0])
+            raise LaunchError("other")
+        if report[0] == "refused":
+            stage, number = report[1:]
+            raise LaunchError("folder" if stage == "folder" else reason_of(int(number)))
         closing.pop_all()
     return ours
 
@@ -172,12 +180,6 @@ def _hand_over(
 def _is_hung_up(control: socket.socket) -> bool:
     number = control.fileno()  # below zero once it is closed here
     return number < 0 or _is_readable(number, 0)
-
-
-def _refusal(report: list[str]) -> Reason:
-    if not report:
-        return "other"
-    return "folder" if report[1] == "folder" else reason_of(int(report[2]))
 
 
 def _write_plan(launch: Launch) -> int:

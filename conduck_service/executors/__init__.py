@@ -1,0 +1,1 @@
+"""What runs one turn of an engine."""

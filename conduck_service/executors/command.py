@@ -1,0 +1,302 @@
+"""The executor ``command``: a program that reads a prompt and prints an answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from conduck_service.base.processes import (
+    Launch,
+    LaunchError,
+    ProcessTree,
+    Supervisor,
+)
+from conduck_service.domain.conversation import Conversation, ImagePart
+from conduck_service.domain.execution import FailureCode
+from conduck_service.domain.scope import Binding, Scope
+from conduck_service.executors.argv import Placeholders, build_argv
+from conduck_service.executors.command_settings import COMMAND_SPEC, CommandConfig
+from conduck_service.executors.environment import engine_environment
+from conduck_service.executors.images import write_images
+from conduck_service.executors.programs import check_program
+from conduck_service.executors.results import read_result
+from conduck_service.executors.streams import EngineFile
+from conduck_service.executors.transcript import Prompt, build_prompt
+from conduck_service.extension.executor import (
+    Capabilities,
+    ExecutionContext,
+    ExecutorType,
+    Failed,
+    RunResult,
+)
+from conduck_service.extension.spec import Decoding
+
+TICK_SECONDS = 0.025
+"""Between looks at deadline, peer and output of a running engine.
+
+Short, because an engine that prints without end fills memory in between.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """What an engine reads and writes."""
+
+    stdin: EngineFile
+    stdout: EngineFile
+    stderr: EngineFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A turn that is ready to be launched."""
+
+    argv: tuple[str, ...]
+    prompt: Prompt
+    answer_file: Path | None
+
+
+class CommandExecutor:
+    """Runs engines as supervised process trees.
+
+    Args:
+        supervisor: Starts and ends the trees.
+        environment: The daemon's environment, of which engines see a safe part.
+    """
+
+    def __init__(self, supervisor: Supervisor, environment: Mapping[str, str]) -> None:
+        self._supervisor = supervisor
+        self._environment = environment
+
+    def capabilities(self, config: CommandConfig) -> Capabilities:
+        """Return what the engine can take."""
+        return Capabilities(
+            images=config.images.mode != "none",
+            image_types=config.images.types,
+            max_request_bytes=config.max_request_bytes,
+            serialize=config.serialize,
+        )
+
+    def folder(self, config: CommandConfig) -> Path | None:
+        """Return the configured cwd."""
+        return config.cwd
+
+    def check(self, binding: Binding, scope: Scope, into: Decoding) -> None:
+        """Note what is wrong between a binding and its scope."""
+        _check(binding, scope, into)
+        check_program(binding, self._environment, into)
+
+    def run(self, config: CommandConfig, context: ExecutionContext) -> RunResult:
+        """Run one turn; when it returns, the whole tree is gone."""
+        with ExitStack() as stack:
+            try:
+                prepared = self._prepare(config, context)
+                files = _open_files(_stdin_text(config, prepared), stack)
+            except OSError:
+                # C-IMG-06: an image that cannot be handed over is never left out.
+                return Failed(FailureCode.RESOURCE_UNAVAILABLE, "no room for the turn")
+            return self._run_prepared(config, context, prepared, files)
+
+    def _prepare(self, config: CommandConfig, context: ExecutionContext) -> Prepared:
+        conversation = context.conversation
+        images = _forwarded(conversation, config)
+        folder: Path | None = None
+        if images:
+            in_working_folder = config.images.dir == "working"
+            folder = context.scratch(context.folder if in_working_folder else None)
+        paths = write_images(images, folder) if folder else {}
+        prompt = build_prompt(
+            conversation,
+            paths,
+            name_paths=config.images.mode == "file",
+            carrier=config.empty_prompt == "carrier",
+        )
+        answer_file: Path | None = None
+        if config.output.format == "file":
+            answer_file = context.scratch(None) / "answer"
+        placeholders = Placeholders(
+            model=config.model, image_dir=folder, answer_file=answer_file
+        )
+        argv = build_argv(
+            config,
+            placeholders,
+            tuple(paths.values()),
+            is_transfer=conversation.names_folder,
+        )
+        return Prepared(argv=argv, prompt=prompt, answer_file=answer_file)
+
+    def _run_prepared(
+        self,
+        config: CommandConfig,
+        context: ExecutionContext,
+        prepared: Prepared,
+        files: Files,
+    ) -> RunResult:
+        launch = Launch(
+            argv=_with_prompt(config, prepared),
+            environment=self._engine_environment(config, context),
+            folder=context.folder,
+            umask=config.umask,
+            stdin=files.stdin.fileno(),
+            stdout=files.stdout.fileno(),
+            stderr=files.stderr.fileno(),
+            marker=context.marker,
+        )
+        try:
+            tree = self._supervisor.start(launch)
+        except LaunchError as error:
+            return _not_started(error)
+        return _supervise(tree, files, config, context) or _read(
+            config, files.stdout, prepared.answer_file
+        )
+
+    def _engine_environment(
+        self, config: CommandConfig, context: ExecutionContext
+    ) -> dict[str, str]:
+        secret_env = {
+            variable: context.secrets[name]
+            for variable, name in config.secret_env.items()
+        }
+        return engine_environment(
+            self._environment, context.host_env, config.env, secret_env
+        )
+
+
+def _open_files(stdin: str, stack: ExitStack) -> Files:
+    return Files(
+        stdin=stack.enter_context(EngineFile.holding(stdin)),
+        stdout=stack.enter_context(EngineFile.empty()),
+        stderr=stack.enter_context(EngineFile.empty()),
+    )
+
+
+def _stdin_text(config: CommandConfig, prepared: Prepared) -> str:
+    return prepared.prompt.text if config.prompt == "stdin" else ""
+
+
+def _with_prompt(config: CommandConfig, prepared: Prepared) -> tuple[str, ...]:
+    """Return the argv; a prompt in it comes after ``--`` (C-SEC-03)."""
+    if config.prompt == "stdin":
+        return prepared.argv
+    return (*prepared.argv, "--", prepared.prompt.text)
+
+
+def _forwarded(
+    conversation: Conversation, config: CommandConfig
+) -> tuple[ImagePart, ...]:
+    if config.images.mode == "none":
+        return ()
+    newest = conversation.newest.images
+    if config.history_images == "disclose":
+        return newest
+    earlier = [
+        image
+        for message in conversation.earlier
+        for image in message.images
+        if image.is_usable and _is_taken(image, config)
+    ]
+    return (*earlier, *newest)
+
+
+def _is_taken(image: ImagePart, config: CommandConfig) -> bool:
+    return not config.images.types or image.media_type in config.images.types
+
+
+def _not_started(error: LaunchError) -> Failed:
+    if error.reason == "too_long":
+        return Failed(FailureCode.CONTEXT_TOO_LONG, "the prompt does not fit in argv")
+    return Failed(FailureCode.CANNOT_START, error.reason)
+
+
+def _supervise(
+    tree: ProcessTree, files: Files, config: CommandConfig, context: ExecutionContext
+) -> Failed | None:
+    """Wait until the tree is gone; return why the turn failed, if it did."""
+    cut: FailureCode | None = None
+    try:
+        while (ended := tree.wait(TICK_SECONDS)) is None:
+            if _is_over(files, config):
+                cut = cut or FailureCode.OUTPUT_LIMIT
+                _end_flood(tree, files)
+            elif cut is None and (cut := context.interrupted()):
+                tree.end(config.kill_grace_seconds)
+    except BaseException:
+        tree.end(0)
+        raise
+    # What was printed between the last look and the end counts as well.
+    if cut is None and _is_over(files, config):
+        cut = FailureCode.OUTPUT_LIMIT
+    if cut is not None:
+        return Failed(cut)
+    if ended.status:
+        kind = FailureCode.EXIT if ended.status > 0 else FailureCode.CRASH
+        return Failed(kind, f"exit status {ended.status}")
+    return None
+
+
+def _is_over(files: Files, config: CommandConfig) -> bool:
+    sizes = (files.stdout.size(), files.stderr.size())
+    return max(sizes) > config.max_output_bytes
+
+
+def _end_flood(tree: ProcessTree, files: Files) -> None:
+    """End who floods us, in its grace as well: at once and with no more room."""
+    files.stdout.close_writing()
+    files.stderr.close_writing()
+    tree.end(0)
+
+
+def _read(
+    config: CommandConfig, stdout: EngineFile, answer_file: Path | None
+) -> RunResult:
+    if answer_file is None:
+        return read_result(stdout.content(), config.output, config.strip)
+    try:
+        with open(answer_file, "rb", opener=_open_at_once) as file:
+            data = file.read(config.max_output_bytes + 1)
+    except OSError:
+        return Failed(FailureCode.NO_ANSWER, "the answer file cannot be read")
+    if len(data) > config.max_output_bytes:
+        return Failed(FailureCode.OUTPUT_LIMIT)
+    return read_result(data, config.output, config.strip)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe of that name would be waited for forever.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
+    config: CommandConfig = binding.config
+    for variable, name in config.secret_env.items():
+        if name not in binding.secret_names:
+            into.refuse(
+                ("config", "secret_env", variable),
+                "unknown_reference",
+                "the secret is none of the binding's secret_names",
+                "add it to secret_names",
+            )
+    if config.cwd is None and scope.folder is None:
+        into.refuse(
+            ("config", "cwd"),
+            "missing_field",
+            "the engine has no working folder",
+            "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
+        )
+    elif config.cwd is not None and not config.cwd.is_dir():
+        into.refuse(
+            ("config", "cwd"),
+            "invalid_config",
+            "the working folder is no folder",
+            "make it, or name another",
+        )
+
+
+def command_type(executor: CommandExecutor) -> ExecutorType:
+    """Return the registration of the executor."""
+    return ExecutorType(
+        name="command", spec=COMMAND_SPEC, executor=executor, check=executor.check
+    )
