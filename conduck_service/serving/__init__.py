@@ -1,0 +1,1 @@
+"""cheroot made to keep the adapter contract; imports base only."""

@@ -1,0 +1,60 @@
+"""Bytes of a request body as they come, and the ways in which they may not."""
+
+from __future__ import annotations
+
+import socket
+
+
+class BodyStalled(Exception):  # noqa: N818 - named for what happened
+    """Raised when no byte of the body came for the idle time."""
+
+
+class BodyCut(Exception):  # noqa: N818 - named for what happened
+    """Raised when the peer left before the body was whole."""
+
+
+class BodyTooLarge(Exception):  # noqa: N818 - named for what happened
+    """Raised when the body is longer than the reader takes."""
+
+
+class BodyMalformed(Exception):  # noqa: N818 - named for what happened
+    """Raised when the chunked coding of the body is broken."""
+
+
+class Intake:
+    """Reads what came with the head, then from the socket.
+
+    The socket's timeout is the idle limit: it bounds each wait for bytes, not
+    the whole transfer (C-TIME-09, C-TIME-10).
+    """
+
+    def __init__(self, sock: socket.socket, early: bytes) -> None:
+        self._sock = sock
+        self._early = memoryview(early)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether bytes are here already."""
+        return len(self._early) > 0
+
+    def read_into(self, target: memoryview) -> int:
+        """Fill the beginning of the target and return by how many bytes.
+
+        Raises:
+            BodyStalled: Nothing came for the idle time.
+            BodyCut: The peer has closed or reset the connection.
+        """
+        if self.has_begun:
+            size = min(len(target), len(self._early))
+            target[:size] = self._early[:size]
+            self._early = self._early[size:]
+            return size
+        try:
+            size = self._sock.recv_into(target)
+        except TimeoutError:
+            raise BodyStalled from None
+        except OSError:
+            raise BodyCut from None
+        if size == 0:
+            raise BodyCut
+        return size

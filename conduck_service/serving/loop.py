@@ -1,0 +1,264 @@
+"""One thread a server that owns every connection which no worker has."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from conduck_service.serving.guests import (
+    LINGER_SECONDS,
+    Arrival,
+    Farewell,
+    Guest,
+    Verdict,
+)
+
+_log = logging.getLogger(__name__)
+
+GUEST_LIMIT = 512
+"""Connections of each kind that wait at once; beyond it the oldest is closed."""
+
+_ACCEPTS_A_TURN = 64
+_PAUSE_SECONDS = 0.25
+_LOG_SECONDS = 60.0
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+Room = dict[Guest, None]
+"""Guests in order of arrival, which is also the order of their deadlines."""
+
+
+class ConnectionLoop:
+    """Accepts connections, hands whole heads on, and sees answered ones off.
+
+    An idle or half-sent head waits here and costs no worker; so does a peer that
+    is slow to take its answer.
+
+    Keeps: C-TIME-11, C-TIME-12.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        *,
+        name: str,
+        head_seconds: float,
+        deliver: Callable[[socket.socket, bytearray], None],
+    ) -> None:
+        self._listener: socket.socket | None = listener
+        self._name = name
+        self._head_seconds = head_seconds
+        self._deliver = deliver
+        self._arrivals: Room = {}
+        self._farewells: Room = {}
+        self._resume_at: float | None = None
+        self._logged_at = -_LOG_SECONDS
+        self._lock = threading.Lock()
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._is_finishing = False
+        self._is_over = False
+        self._selector = selectors.DefaultSelector()
+        self._wake, self._waker = socket.socketpair()
+        self._thread = threading.Thread(
+            target=self._run, name=f"{name}-connections", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to accept connections."""
+        assert self._listener is not None
+        for sock in (self._listener, self._wake, self._waker):
+            sock.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._wake, selectors.EVENT_READ, self._clear_wake)
+        self._thread.start()
+
+    def close_doors(self) -> None:
+        """Close the listener; returns when nobody can connect any more."""
+        self._call(self._close_listener)
+
+    def see_off(self, sock: socket.socket) -> None:
+        """Take an answered connection over, from any thread.
+
+        The peer sees the end of the answer at once; the connection is closed
+        when the peer has closed it too, or a moment later.
+        """
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_WR)
+        sock.setblocking(False)
+        if not self._post(functools.partial(self._begin_farewell, sock)):
+            sock.close()
+
+    def finish(self) -> None:
+        """Close what has no whole head; end when every answered peer is gone.
+
+        This takes a little more than a second at most.
+        """
+        self._post(self._finish)
+        self._thread.join()
+        self._selector.close()
+        self._wake.close()
+        self._waker.close()
+
+    def _post(self, command: Callable[[], None]) -> bool:
+        with self._lock:
+            if self._is_over:
+                return False
+            self._inbox.append(command)
+            # A full pipe is full of reasons to wake up.
+            with contextlib.suppress(BlockingIOError):
+                self._waker.send(b"\0")
+            return True
+
+    def _call(self, command: Callable[[], None]) -> None:
+        done = threading.Event()
+
+        def run() -> None:
+            try:
+                command()
+            finally:
+                done.set()
+
+        if self._post(run):
+            done.wait()
+
+    def _run(self) -> None:
+        while not self._check_over():
+            try:
+                self._turn()
+            # Whatever it is, the port must not go deaf.
+            except Exception as error:
+                self._warn(f"the connection loop failed: {type(error).__name__}")
+                time.sleep(_PAUSE_SECONDS)
+
+    def _check_over(self) -> bool:
+        with self._lock:
+            self._is_over = (
+                self._is_finishing and not self._inbox and not self._farewells
+            )
+            return self._is_over
+
+    def _turn(self) -> None:
+        for key, _ in self._selector.select(self._time_left()):
+            key.data()
+        while self._inbox:
+            self._inbox.popleft()()
+        now = time.monotonic()
+        for room in (self._arrivals, self._farewells):
+            while room and (oldest := next(iter(room))).deadline <= now:
+                self._dismiss(oldest, room)
+        if self._resume_at is not None and now >= self._resume_at:
+            self._resume()
+
+    def _time_left(self) -> float | None:
+        moments = [
+            next(iter(r)).deadline for r in (self._arrivals, self._farewells) if r
+        ]
+        if self._resume_at is not None:
+            moments.append(self._resume_at)
+        return max(0.0, min(moments) - time.monotonic()) if moments else None
+
+    def _clear_wake(self) -> None:
+        self._wake.recv(4096)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTS_A_TURN):
+            if self._listener is None:
+                return
+            try:
+                sock, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _EXHAUSTED and not self._make_room():
+                    return
+                continue
+            sock.setblocking(False)
+            # macOS refuses this for a peer that has gone already.
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            deadline = time.monotonic() + self._head_seconds
+            self._admit(Arrival(sock, deadline), self._arrivals)
+
+    def _make_room(self) -> bool:
+        """Close the oldest arrival, so that idle peers keep nobody out.
+
+        Without one, accepting pauses: the listener stays readable, and trying
+        again at once would spin.
+        """
+        assert self._listener is not None
+        self._warn("out of file descriptors: connections have to wait or go")
+        if self._arrivals:
+            self._dismiss(next(iter(self._arrivals)), self._arrivals)
+            return True
+        self._selector.unregister(self._listener)
+        self._resume_at = time.monotonic() + _PAUSE_SECONDS
+        return False
+
+    def _resume(self) -> None:
+        self._resume_at = None
+        if self._listener is not None:
+            self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+
+    def _warn(self, message: str) -> None:
+        now = time.monotonic()
+        if now - self._logged_at < _LOG_SECONDS:
+            return
+        self._logged_at = now
+        with contextlib.suppress(Exception):
+            _log.warning(message, extra={"action": "connections", "server": self._name})
+
+    def _admit(self, guest: Guest, room: Room) -> None:
+        if len(room) >= GUEST_LIMIT:
+            self._dismiss(next(iter(room)), room)
+        look = functools.partial(self._attend, guest, room)
+        try:
+            self._selector.register(guest.sock, selectors.EVENT_READ, look)
+        except OSError:
+            guest.sock.close()
+            return
+        room[guest] = None
+
+    def _dismiss(self, guest: Guest, room: Room) -> None:
+        self._forget(guest, room)
+        guest.sock.close()
+
+    def _forget(self, guest: Guest, room: Room) -> None:
+        del room[guest]
+        self._selector.unregister(guest.sock)
+
+    def _attend(self, guest: Guest, room: Room) -> None:
+        # Something earlier in this turn may have closed it.
+        if guest not in room:
+            return
+        verdict = guest.read()
+        if verdict is Verdict.CLOSE:
+            self._dismiss(guest, room)
+        elif verdict is Verdict.READY:
+            assert isinstance(guest, Arrival)
+            self._forget(guest, room)
+            self._deliver(guest.sock, guest.received)
+
+    def _begin_farewell(self, sock: socket.socket) -> None:
+        self._admit(Farewell(sock, time.monotonic() + LINGER_SECONDS), self._farewells)
+
+    def _close_listener(self) -> None:
+        if self._listener is None:
+            return
+        if self._resume_at is None:
+            self._selector.unregister(self._listener)
+        self._resume_at = None
+        self._listener.close()
+        self._listener = None
+
+    def _finish(self) -> None:
+        self._close_listener()
+        for guest in list(self._arrivals):
+            self._dismiss(guest, self._arrivals)
+        self._is_finishing = True

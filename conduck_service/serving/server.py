@@ -1,0 +1,215 @@
+"""The HTTP server of a listener: loopback only, one request a connection."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cheroot import wsgi
+
+from conduck_service.serving.bearer import Gate
+from conduck_service.serving.dialect import Dialect
+from conduck_service.serving.exchange import Exchange, Terms
+from conduck_service.serving.loop import ConnectionLoop
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+_log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+BACKLOG = 512
+QUEUE_LIMIT = 512
+"""Requests that may wait for a worker; the connection of one more is closed."""
+
+STOP_SECONDS = 5.0
+"""How long stopping waits for answers under way, and again after cutting them."""
+
+
+class Server:
+    """Serves a WSGI application on 127.0.0.1 (C-NET-02, C-NET-03).
+
+    The application finds ``conduck.body`` (a ``Body``) and
+    ``conduck.client_gone`` (a function) in its environ; ``wsgi.input`` is closed.
+
+    Attributes:
+        port: The port; once started, the one that is bound.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        *,
+        port: int,
+        gate: Gate,
+        dialect: Dialect,
+        workers: int,
+        route_of: Callable[[str], str],
+        name: str,
+        head_seconds: float = 15,
+        idle_seconds: float = 60,
+    ) -> None:
+        self.port = port
+        self._app = app
+        self._terms = Terms(name=name, gate=gate, dialect=dialect, route_of=route_of)
+        self._workers = workers
+        self._head_seconds = head_seconds
+        self._idle_seconds = idle_seconds
+        self._exchanges = _Exchanges()
+        self._cheroot: _Cheroot | None = None
+        self._loop: ConnectionLoop | None = None
+
+    def start(self) -> None:
+        """Bind, start the threads and serve; returns at once.
+
+        Raises:
+            OSError: The port cannot be had (EADDRINUSE), or no threads.
+        """
+        listener = _listen(self.port)
+        self.port = listener.getsockname()[1]
+        self._cheroot = _Cheroot(self._app, self.port, self._workers)
+        try:
+            self._cheroot.start_workers()
+        except OSError:
+            listener.close()
+            raise
+        self._loop = ConnectionLoop(
+            listener,
+            name=self._terms.name,
+            head_seconds=self._head_seconds,
+            deliver=self._deliver,
+        )
+        self._loop.start()
+
+    def close_doors(self) -> None:
+        """Stop listening; what is connected is still served."""
+        if self._loop is not None:
+            self._loop.close_doors()
+
+    def stop(self) -> None:
+        """End serving; returns when nothing is being answered any more.
+
+        Answers under way get a moment, peers that hold them up are cut, and an
+        application that still does not return is left behind with a line in the
+        log. So this takes some 12 seconds at the very most.
+        """
+        loop, cheroot = self._loop, self._cheroot
+        if loop is None or cheroot is None:
+            return
+        self._loop = None
+        # Once the loop has done this, it delivers nothing any more.
+        loop.close_doors()
+        is_idle = self._exchanges.wait(Exchange.stop_reading) or self._exchanges.wait(
+            Exchange.cut
+        )
+        loop.finish()
+        if is_idle:
+            cheroot.requests.stop()
+            return
+        _log.error(
+            "the server stopped while a request was still being worked on",
+            extra={"action": "stop", "server": self._terms.name},
+        )
+
+    def _deliver(self, sock: socket.socket, received: bytearray) -> None:
+        assert self._cheroot is not None
+        loop = self._loop
+        if loop is None or len(self._exchanges) >= self._workers + QUEUE_LIMIT:
+            sock.close()
+            return
+
+        def release(exchange: Exchange) -> None:
+            loop.see_off(exchange.socket)
+            self._exchanges.remove(exchange)
+
+        sock.settimeout(self._idle_seconds)
+        exchange = Exchange(
+            sock, received, server=self._cheroot, terms=self._terms, release=release
+        )
+        self._exchanges.add(exchange)
+        self._cheroot.process_conn(exchange)
+
+
+class _Exchanges:
+    """The exchanges that wait for a worker or have one."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._items: set[Exchange] = set()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, exchange: Exchange) -> None:
+        with self._changed:
+            self._items.add(exchange)
+
+    def remove(self, exchange: Exchange) -> None:
+        with self._changed:
+            self._items.discard(exchange)
+            self._changed.notify_all()
+
+    def wait(self, urge: Callable[[Exchange], None]) -> bool:
+        """Wait for all of them to end, urging them on; say whether they did."""
+        deadline = time.monotonic() + STOP_SECONDS
+        with self._changed:
+            while self._items and time.monotonic() < deadline:
+                for exchange in self._items:
+                    urge(exchange)
+                self._changed.wait(0.05)
+            return not self._items
+
+
+class _Cheroot(wsgi.Server):
+    """cheroot's workers, without its listener, accept loop and parser."""
+
+    def __init__(self, app: WSGIApplication, port: int, workers: int) -> None:
+        super().__init__(
+            (HOST, port), app, numthreads=workers, server_name="conduck-service"
+        )
+        self.software = "conduck-service"
+
+    def start_workers(self) -> None:
+        """Start the threads that answer.
+
+        Raises:
+            OSError: The system gives no more threads.
+        """
+        # Workers inherit being daemonic: one that hangs must not keep the
+        # process from ending.
+        starter = threading.Thread(target=self.requests.start, daemon=True)
+        starter.start()
+        starter.join()
+        if self.requests.idle < self.numthreads:
+            raise OSError("the system does not let the server start its threads")
+
+    def error_log(
+        self, msg: str = "", level: int = 20, traceback: bool = False
+    ) -> None:
+        """Log that something is wrong; cheroot's text can name the peer."""
+        with contextlib.suppress(Exception):
+            _log.log(
+                level,
+                "a worker reports a fault",
+                exc_info=traceback,
+                extra={"action": "defect"},
+            )
+
+
+def _listen(port: int) -> socket.socket:
+    # Bound here and not by cheroot, which takes descriptor 3 for its listener
+    # when LISTEN_PID is set, whoever that was meant for.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
