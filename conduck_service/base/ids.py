@@ -15,7 +15,7 @@ def new_id(prefix: str) -> str:
     The value comes from nothing but the system's random source: no content, no
     token, no path and no connection can be read out of it.
 
-    Keeps: C-META-03, C-SNAP-16, C-SNAP-17, C-SNAP-18, C-SNAP-19.
+    Keeps: C-META-03, C-SNAP-19.
     """
     text = base64.b32encode(secrets.token_bytes(16)).decode("ascii")
     return f"{prefix}_{text.rstrip('=').lower()}"

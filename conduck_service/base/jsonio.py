@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 JsonValue = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
+
+
+_BLANKS = re.compile(r"[ \t\n\r]*")
 
 
 class JsonError(ValueError):
@@ -88,9 +92,8 @@ def parse(text: str) -> JsonValue:
 
 
 def _skip_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start] in " \t\n\r":
-        start += 1
-    return start
+    match = _BLANKS.match(text, start)
+    return match.end() if match else start
 
 
 def dump(value: JsonValue) -> bytes:

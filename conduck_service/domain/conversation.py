@@ -112,7 +112,7 @@ class Conversation:
         """Whether the current turn names a folder for files.
 
         This yes or no is all that is ever read out of message text; the folder
-        itself identifies nothing (C-SNAP-18).
+        itself identifies nothing.
         """
         texts = [part.text for part in self.newest.parts if isinstance(part, TextPart)]
         return any(

@@ -21,7 +21,7 @@ class Event:
         source: Namespace of the entry, such as ``conduck/home_chat``.
         delivery_id: Unique within the source.
         received_at: When it was accepted, UTC.
-        data: Counts, flags and ids only (B-TURN-06).
+        data: Counts, flags and ids only.
     """
 
     id: str

@@ -50,7 +50,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of an execution, without anything of its content (B-TURN-06)."""
+    """The end of an execution, without anything of its content."""
 
     kind: OutcomeKind
     code: FailureCode | None = None

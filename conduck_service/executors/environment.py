@@ -23,7 +23,7 @@ def baseline(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the daemon's variables that every engine may see.
 
     It is a list of names that are known to be harmless, so a credential in the
-    daemon's environment stays there (C-SEC-24).
+    daemon's environment stays there.
     """
     safe = {
         name: value

@@ -20,7 +20,7 @@ from conduck_service.domain.conversation import (
 
 _LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 _OPENING = "Conversation so far, oldest message first.\n\n"
-_CLOSING = "The newest message, to be answered now, follows.\n\n"
+_CLOSING = "The newest message, from the user and to be answered now, follows.\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

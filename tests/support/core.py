@@ -174,20 +174,9 @@ def core_bench(
     settings = settings or Settings()
     clock = clock or SystemClock()
     executor = ScriptedExecutor(behaviour)
-    (folder / "scratch").mkdir(exist_ok=True)
-    variables = dict(environment or {})
-    vault = Vault(
-        scope.secret_refs, folder=folder, environment=variables, redactor=Redactor()
-    )
     core = Core(
         settings=settings,
-        attempts=Attempts(
-            registry=registry_of(executor),
-            vaults={scope.id: vault},
-            environment=variables,
-            scratch_root=folder / "scratch",
-            instance="instance_x",
-        ),
+        attempts=_attempts(folder, executor, scope, dict(environment or {})),
         pool=AgentPool(settings.concurrency),
         journal=Journal(),
         lifecycle=Lifecycle(clock),
@@ -202,3 +191,19 @@ def core_bench(
     }
     turns = Turns(core, scope, TurnTerms(**fields | terms))
     return CoreBench(core=core, scope=scope, turns=turns, executor=executor)
+
+
+def _attempts(
+    folder: Path, executor: ScriptedExecutor, scope: Scope, variables: dict[str, str]
+) -> Attempts:
+    (folder / "scratch").mkdir(exist_ok=True)
+    vault = Vault(
+        scope.secret_refs, folder=folder, environment=variables, redactor=Redactor()
+    )
+    return Attempts(
+        registry=registry_of(executor),
+        vaults={scope.id: vault},
+        environment=variables,
+        scratch_root=folder / "scratch",
+        instance="instance_x",
+    )

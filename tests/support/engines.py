@@ -21,15 +21,16 @@ from tests.support.service import Service, Stub, binding, running, stub
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a stub does, and more keys of its binding."""
+    """What a stub does, more arguments of it, and more keys of its binding."""
 
     steps: tuple[list[Any], ...]
+    arguments: tuple[str, ...]
     config: dict[str, Any]
 
 
-def engine(*steps: list[Any], **config: Any) -> Engine:
+def engine(*steps: list[Any], arguments: tuple[str, ...] = (), **config: Any) -> Engine:
     """Return an engine; turns of it may overlap unless ``config`` says more."""
-    return Engine(steps, {"serialize": False, **config})
+    return Engine(steps, arguments, {"serialize": False, **config})
 
 
 def _refuse(name: str) -> NoReturn:
@@ -123,7 +124,7 @@ def serving(
     """Run a daemon that serves these engines; ``options`` as of ``running``."""
     stubs = {name: stub(root, *item.steps, name=name) for name, item in engines.items()}
     bindings = {
-        name: binding(stubs[name], name=name, **item.config)
+        name: binding(stubs[name], *item.arguments, name=name, **item.config)
         for name, item in engines.items()
     }
     with running(root, bindings=bindings, **options) as service:

@@ -7,6 +7,7 @@ asks it for each refusal, stops it, and returns what was answered.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import time
@@ -37,6 +38,7 @@ from tests.support.service import (
     wait_until,
 )
 
+REPOSITORY = Path(__file__).parents[2]
 MODELS = "/v1/models"
 CHAT = "/v1/chat/completions"
 CAP = 1_073_741_824
@@ -273,7 +275,11 @@ def _troubled(root: Path) -> Iterator[tuple[Service, int]]:
         secret_refs={"lost": "env:NO_SUCH_VARIABLE"},
     )
     config["scopes"].append(_switched_off(root))
-    service = prepared(root, config, environment={"PYTHONPATH": str(root / "fault")})
+    service = prepared(
+        root,
+        config,
+        environment={"PYTHONPATH": f"{root / 'fault'}{os.pathsep}{REPOSITORY}"},
+    )
     (root / "gone").mkdir()
     service.start()
     (root / "gone").rmdir()

@@ -15,6 +15,8 @@ and its values:
     ["sleep", SECONDS]
     ["wait_for", PATH]       sleep until the file is there
     ["write", PATH, TEXT]    write a file, folders included
+    ["answer", TEXT]         write the file that the last argument names
+    ["answer_pipe"]          make a pipe of that name instead
     ["ignore_term"]          ignore SIGTERM from now on
     ["exit", STATUS]
     ["signal", NUMBER]       send a signal to itself
@@ -120,6 +122,8 @@ def run(step: list[Any], prompt: str) -> None:
         "sleep": time.sleep,
         "wait_for": wait_for,
         "write": write,
+        "answer": lambda text: write(sys.argv[-1], text),
+        "answer_pipe": lambda: os.mkfifo(sys.argv[-1]),
         "ignore_term": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
         "exit": sys.exit,
         "signal": lambda number: os.kill(os.getpid(), number),

@@ -61,7 +61,7 @@ def test_several_become_a_transcript_with_the_newest_bare() -> None:
     assert prompt_of(*said) == (
         "Conversation so far, oldest message first.\n\n"
         "User:\none\n\nUser:\ntwo\n\nAssistant:\n\n\n"
-        "The newest message, to be answered now, follows.\n\nthree\n"
+        "The newest message, from the user and to be answered now, follows.\n\nthree\n"
     )
 
 

@@ -1,0 +1,1 @@
+"""The chat ingress: two routes of the adapter contract."""

@@ -1,0 +1,192 @@
+"""The extension type ``conduck_chat``: one chat listener of a scope."""
+
+from __future__ import annotations
+
+import errno
+import http
+
+from conduck_service.base.ports import holder_of
+from conduck_service.chat.admission import (
+    BODY_PLACES,
+    RESERVED_WORKERS,
+    BoundedPosts,
+)
+from conduck_service.chat.app import ROUTE_NAMES, build_app
+from conduck_service.chat.errors import error_answer
+from conduck_service.chat.route import routes_for
+from conduck_service.chat.settings import CHAT_SPEC, ChatConfig, Model
+from conduck_service.domain.errors import ErrorCode, ServiceError
+from conduck_service.domain.scope import ExtensionEntry, Scope
+from conduck_service.extension.executor import Capabilities
+from conduck_service.extension.ingress import (
+    CapabilitiesOf,
+    IngressContext,
+    IngressType,
+    StartError,
+    TurnTerms,
+)
+from conduck_service.extension.spec import Decoding
+from conduck_service.serving.bearer import bearer_gate
+from conduck_service.serving.dialect import Cause, Refusal, Response
+from conduck_service.serving.server import Server
+
+_CODES = {
+    Cause.UNAUTHORIZED: ErrorCode.UNAUTHORIZED,
+    Cause.BAD_REQUEST: ErrorCode.MALFORMED_REQUEST,
+    Cause.INTERNAL: ErrorCode.INTERNAL,
+}
+
+
+class OpenAIDialect:
+    """The server's own refusals in the shape of the app's errors (C-ERR-24)."""
+
+    def refusal(self, refusal: Refusal) -> Response:
+        """Return the response that says this."""
+        answer = error_answer(ServiceError(_CODES[refusal.cause], refusal.message))
+        phrase = http.HTTPStatus(answer.status).phrase
+        return Response(
+            status=f"{answer.status} {phrase}",
+            headers=answer.headers,
+            body=answer.body,
+        )
+
+
+class ChatIngress:
+    """A chat listener with its own port, token and models."""
+
+    def __init__(self, entry: ExtensionEntry, context: IngressContext) -> None:
+        config: ChatConfig = entry.config
+        turns = context.open_turns(
+            TurnTerms(
+                namespace=config.namespace,
+                models=tuple(model.id for model in config.models),
+                deadline_seconds=config.deadline_seconds,
+                start_within_seconds=config.start_within_seconds,
+                queue_depth=config.queue_depth,
+            )
+        )
+        posts = turns.capacity + BODY_PLACES
+        # C-AUTH-09: without a token the gate lets nobody in.
+        token = context.secret(config.token_secret)
+        self._port = config.port
+        self._server = Server(
+            BoundedPosts(build_app(config, turns, context.clock), posts),
+            port=config.port,
+            gate=bearer_gate(_as_bytes(token) if token else None),
+            dialect=OpenAIDialect(),
+            workers=posts + RESERVED_WORKERS,
+            head_seconds=config.header_seconds,
+            idle_seconds=config.body_idle_seconds,
+            route_of=lambda path: ROUTE_NAMES.get(path, "-"),
+            name=entry.name,
+        )
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Bind and begin to serve."""
+        try:
+            self._server.start()
+        except OSError as error:
+            raise StartError(_start_text(self._port, error)) from error
+
+    def close_doors(self) -> None:
+        """Refuse new connections from now on."""
+        self._server.close_doors()
+
+    def stop(self) -> None:
+        """End serving, once the turns have ended."""
+        self._server.stop()
+
+
+def _as_bytes(token: str) -> bytes:
+    """Return the bytes of a token; those of a variable need not be UTF-8."""
+    return token.encode("utf-8", "surrogateescape")  # C-AUTH-04
+
+
+def _start_text(port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port)
+        if holder:
+            return (
+                f"port {port} on 127.0.0.1 is taken by {holder}; end that program, or "
+                "set another port"
+            )
+        return (
+            f"port {port} on 127.0.0.1 is taken by another program; end that program, "
+            f"or set another port (ss -ltnp 'sport = :{port}', or "
+            f"lsof -nP -iTCP:{port} on a Mac, shows who has it)"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be opened by this user; set one above 1023"
+    return f"port {port} on 127.0.0.1 cannot be opened; set another port"
+
+
+def _check(
+    entry: ExtensionEntry,
+    scope: Scope,
+    capabilities: CapabilitiesOf,
+    into: Decoding,
+) -> None:
+    config: ChatConfig = entry.config
+    if config.scope != scope.id:
+        into.refuse(
+            ("config", "scope"),
+            "unknown_reference",
+            "the entry names another scope than the one that holds it",
+            "name the containing scope",
+        )
+    if config.token_secret not in entry.secret_names:
+        into.refuse(
+            ("config", "token_secret"),
+            "unknown_reference",
+            "the secret is none of the entry's secret_names",
+            "add it to secret_names",
+        )
+    for index, model in enumerate(config.models):
+        _check_model(("config", "models", index), model, scope, capabilities, into)
+
+
+def _check_model(
+    at: tuple[str | int, ...],
+    model: Model,
+    scope: Scope,
+    capabilities: CapabilitiesOf,
+    into: Decoding,
+) -> None:
+    routes = routes_for(scope, model.id)
+    if len(routes) != 1:
+        into.refuse(
+            at,
+            "invalid_config",
+            "no chat route takes this model"
+            if not routes
+            else "more than one chat route takes this model",
+            "name it in the models of exactly one route with handler chat",
+        )
+        return
+    engine = capabilities(routes[0].binding)
+    if engine is not None and model.input_modalities:
+        _check_signal((*at, "input_modalities"), model, engine, into)
+
+
+def _check_signal(
+    at: tuple[str | int, ...], model: Model, engine: Capabilities, into: Decoding
+) -> None:
+    """Refuse a signal that says something else than the engine can (C-MODELS-09)."""
+    honest = {"text", "image"} if engine.images else {"text"}
+    if set(model.input_modalities) != honest:
+        into.refuse(
+            at,
+            "unsupported_capability",
+            "the signal does not say what the engine takes",
+            "write " + ", ".join(sorted(honest, reverse=True)) + ", or leave it out",
+        )
+
+
+CHAT_INGRESS = IngressType(
+    name="conduck_chat", spec=CHAT_SPEC, build=ChatIngress, check=_check
+)
