@@ -50,7 +50,7 @@ def _refused(error: SafeFileError) -> Diagnostic:
     if error.fault in {Fault.MISSING, Fault.SIZE, Fault.SYSTEM}:
         code = "invalid_config"
     if error.fault is Fault.MISSING:
-        remedy = "write it, or name another one with --config"
+        remedy = "write it, or name another file"
     return Diagnostic(
         pointer=(), code=code, message=f"{error.path}: {error.reason}", remedy=remedy
     )

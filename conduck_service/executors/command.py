@@ -20,6 +20,7 @@ from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.argv import Placeholders, build_argv
 from conduck_service.executors.command_settings import COMMAND_SPEC, CommandConfig
 from conduck_service.executors.environment import engine_environment
+from conduck_service.executors.folders import check_folder
 from conduck_service.executors.images import write_images
 from conduck_service.executors.programs import check_program
 from conduck_service.executors.results import read_result
@@ -208,6 +209,8 @@ def _is_taken(image: ImagePart, config: CommandConfig) -> bool:
 def _not_started(error: LaunchError) -> Failed:
     if error.reason == "too_long":
         return Failed(FailureCode.CONTEXT_TOO_LONG, "the prompt does not fit in argv")
+    if error.reason == "folder":
+        return Failed(FailureCode.RESOURCE_UNAVAILABLE, "the working folder is gone")
     return Failed(FailureCode.CANNOT_START, error.reason)
 
 
@@ -279,20 +282,7 @@ def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
                 "the secret is none of the binding's secret_names",
                 "add it to secret_names",
             )
-    if config.cwd is None and scope.folder is None:
-        into.refuse(
-            ("config", "cwd"),
-            "missing_field",
-            "the engine has no working folder",
-            "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
-        )
-    elif config.cwd is not None and not config.cwd.is_dir():
-        into.refuse(
-            ("config", "cwd"),
-            "invalid_config",
-            "the working folder is no folder",
-            "make it, or name another",
-        )
+    check_folder(config.cwd, scope, into)
 
 
 def command_type(executor: CommandExecutor) -> ExecutorType:

@@ -263,7 +263,7 @@ COMMAND_SPEC: Spec[CommandConfig] = Spec(
         ),
         Field(
             name="kill_grace_seconds",
-            kind=Seconds(0, 30),
+            kind=Seconds(0, 10),
             default=5.0,
             doc="Time between SIGTERM and SIGKILL.",
             shown=True,

@@ -10,6 +10,7 @@ from conduck_service.domain.conversation import Conversation
 from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.command import CommandExecutor
 from conduck_service.executors.command_settings import CommandConfig, Images
+from conduck_service.executors.folders import check_folder
 from conduck_service.executors.transcript import build_prompt
 from conduck_service.extension.executor import (
     Capabilities,
@@ -77,13 +78,7 @@ def _argv(conversation: Conversation) -> tuple[str, ...]:
 
 
 def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
-    if binding.config.cwd is None and scope.folder is None:
-        into.refuse(
-            ("config", "cwd"),
-            "missing_field",
-            "the demo engine has no working folder",
-            "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
-        )
+    check_folder(binding.config.cwd, scope, into)
 
 
 def demo_type(executor: DemoExecutor) -> ExecutorType:

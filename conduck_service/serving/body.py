@@ -88,11 +88,12 @@ class Body:
         return data
 
     def _read_known(self, length: int) -> bytearray:
-        data = bytearray(length)
-        with memoryview(data) as view:
-            while self.received < length:
-                with view[self.received :] as rest:
-                    self.received += self._intake.read_into(rest)
+        data = bytearray()
+        while self.received < length:
+            if self.received == len(data):
+                _grow(data, length, None)
+            with memoryview(data) as view, view[self.received :] as rest:
+                self.received += self._intake.read_into(rest)
         return data
 
     def _read_chunks(
@@ -114,8 +115,8 @@ class Body:
 
 
 def _grow(data: bytearray, limit: int, on_growth: Callable[[int], None] | None) -> None:
-    # By what came, not by what a chunk announces; by a quarter, so that copying
-    # stays linear and little is set aside for nothing.
+    # By what came, not by what was announced; by a quarter, so that copying stays
+    # linear and little is set aside for nothing.
     size = min(limit, max(_FIRST_SIZE, len(data) + len(data) // 4))
     if on_growth is not None:
         on_growth(size)

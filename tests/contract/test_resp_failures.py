@@ -232,7 +232,7 @@ def test_output_up_to_the_cap_is_an_answer(engines: Engines) -> None:
 def test_a_flood_in_the_grace_of_a_late_engine_ends_it(tmp_path: Path) -> None:
     late = engine(
         ["ignore_term"], ["sleep", 1.2], ["flood"],
-        timeout_seconds=1, kill_grace_seconds=30, max_output_bytes=CAP,
+        timeout_seconds=1, kill_grace_seconds=10, max_output_bytes=CAP,
     )  # fmt: skip
     with serving(tmp_path, {"late": late}) as them:
         start = time.monotonic()

@@ -28,6 +28,7 @@ from conduck_service.runtime.attempts import Attempts
 from conduck_service.runtime.journal import Journal
 from conduck_service.runtime.lifecycle import Lifecycle
 from conduck_service.runtime.pools import AgentPool
+from conduck_service.runtime.scratch import Scratch
 from conduck_service.runtime.turns import Core, Turns
 from conduck_service.secrets.vault import Vault
 
@@ -204,6 +205,5 @@ def _attempts(
         registry=registry_of(executor),
         vaults={scope.id: vault},
         environment=variables,
-        scratch_root=folder / "scratch",
-        instance="instance_x",
+        scratch=Scratch(root=folder / "scratch", instance="instance_x"),
     )

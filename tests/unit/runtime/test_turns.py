@@ -57,7 +57,7 @@ def assert_clean(bench: CoreBench) -> None:
     tickets = [bench.core.pool.enter("check", 0, None) for _ in range(slots)]
     for ticket in tickets:
         bench.core.pool.leave(ticket)
-    assert list((bench.core.attempts.scratch_root).iterdir()) == []
+    assert list(bench.core.attempts.scratch.root.iterdir()) == []
 
 
 def test_a_good_turn_is_answered(tmp_path: Path) -> None:

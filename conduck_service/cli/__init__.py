@@ -1,0 +1,1 @@
+"""The operator command, installed as open-conduit and conduck."""

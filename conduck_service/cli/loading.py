@@ -1,0 +1,56 @@
+"""What commands share: find the config, check it, say what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from conduck_service.base.diagnostics import Diagnostic, Level
+from conduck_service.config.check import check_document
+from conduck_service.config.load import read
+from conduck_service.domain.scope import Document
+from conduck_service.extension.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A config that was read: its document, if it can be used, and the findings."""
+
+    document: Document | None
+    problems: Sequence[Diagnostic]
+
+
+def load(
+    path: Path,
+    registry: Registry,
+    environment: Mapping[str, str],
+    state: Path | None = None,
+) -> Loaded:
+    """Read and check a config file; nothing is run and nothing is resolved."""
+    text = read(path)
+    if isinstance(text, Diagnostic):
+        return Loaded(None, [text])
+    document, problems = check_document(
+        text,
+        base=path.parent,
+        registry=registry,
+        environment=environment,
+        state_dir=state,
+    )
+    return Loaded(document, problems)
+
+
+def print_problems(path: Path, problems: Sequence[Diagnostic]) -> None:
+    """Print each finding on a line of its own, on standard error."""
+    for problem in problems:
+        word = "warning: " if problem.level is Level.WARNING else ""
+        click.echo(f"{path}: {word}{problem}", err=True)
+
+
+def process_environment() -> dict[str, str]:
+    """Return the variables of this process."""
+    return dict(os.environ)

@@ -1,0 +1,255 @@
+"""Composition root: builds the daemon, starts it and stops it in a fixed order.
+
+This is the one module that knows everybody.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from conduck_service.base.clock import SystemClock
+from conduck_service.base.processes import (
+    Launch,
+    LaunchError,
+    ProcessTree,
+    Supervisor,
+)
+from conduck_service.base.processes import sweep as sweep_processes
+from conduck_service.base.redaction import Redactor
+from conduck_service.chat.entry import CHAT_INGRESS
+from conduck_service.chat.route import CHAT_HANDLER
+from conduck_service.domain.scope import Document, ExtensionEntry, Scope
+from conduck_service.executors.command import CommandExecutor, command_type
+from conduck_service.executors.demo import DemoExecutor, demo_type
+from conduck_service.extension.ingress import Ingress, IngressContext
+from conduck_service.extension.registry import Registry
+from conduck_service.runtime.attempts import Attempts
+from conduck_service.runtime.journal import Journal
+from conduck_service.runtime.lifecycle import Lifecycle
+from conduck_service.runtime.pools import AgentPool
+from conduck_service.runtime.scratch import Scratch
+from conduck_service.runtime.turns import Core, Turns
+from conduck_service.secrets.resolve import SecretError
+from conduck_service.secrets.vault import Vault
+
+log = logging.getLogger(__name__)
+
+SHUTDOWN_GRACE = 10.0
+"""Seconds that running turns get when the daemon is told to stop."""
+
+LEFTOVER_GRACE = 2.0
+"""Seconds that engines of a killed predecessor get between TERM and KILL."""
+
+WANTED_DESCRIPTORS = 8192
+
+
+class _NothingStarts:
+    """The supervisor of commands that only look at a config."""
+
+    def start(self, launch: Launch) -> ProcessTree:
+        raise LaunchError("other")
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def build_registry(
+    environment: Mapping[str, str], supervisor: Supervisor | None = None
+) -> Registry:
+    """Return every type that a config may name.
+
+    Args:
+        environment: The daemon's own.
+        supervisor: Runs engines; without one the registry is for checking only.
+    """
+    command = CommandExecutor(supervisor or _NothingStarts(), environment)
+    return Registry.of(
+        executors=(command_type(command), demo_type(DemoExecutor(command))),
+        handlers=(CHAT_HANDLER,),
+        ingresses=(CHAT_INGRESS,),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """Where the daemon reads and keeps things.
+
+    Attributes:
+        config: The config directory.
+        state: The state directory.
+    """
+
+    config: Path
+    state: Path
+
+
+class Daemon:
+    """A daemon over one checked document.
+
+    Args:
+        document: What to serve.
+        paths: Where things are.
+        instance: Id of the state directory, which the caller owns.
+        environment: Variables of the process.
+        redactor: Learns every secret value that is resolved.
+        registry: The types that the document was checked with, with a
+            supervisor that runs engines.
+        supervisor: That supervisor.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        *,
+        paths: Paths,
+        instance: str,
+        environment: Mapping[str, str],
+        redactor: Redactor,
+        registry: Registry,
+        supervisor: Supervisor,
+    ) -> None:
+        self._document = document
+        self._paths = paths
+        self._clock = SystemClock()
+        self._lifecycle = Lifecycle(self._clock)
+        self._journal = Journal()
+        self._registry = registry
+        self._supervisor = supervisor
+        self._instance = instance
+        self._vaults = {
+            scope.id: Vault(
+                scope.secret_refs,
+                folder=paths.config,
+                environment=environment,
+                redactor=redactor,
+            )
+            for scope in document.scopes
+        }
+        self._attempts = Attempts(
+            registry=registry,
+            vaults=self._vaults,
+            environment=environment,
+            scratch=Scratch.of_state(paths.state, instance),
+        )
+        self._ingresses: list[Ingress] = []
+
+    def start(self) -> None:
+        """Clear up after a predecessor, then open every listener.
+
+        Raises:
+            StartError: A listener cannot be opened; those that were are closed.
+        """
+        _raise_descriptor_limit()
+        self._sweep()
+        core = Core(
+            settings=self._document.settings,
+            attempts=self._attempts,
+            pool=AgentPool(self._document.settings.concurrency),
+            journal=self._journal,
+            lifecycle=self._lifecycle,
+            clock=self._clock,
+        )
+        with ExitStack() as undo:
+            undo.callback(self._supervisor.close)
+            for scope, entry in self._entries():
+                ingress = self._build(core, scope, entry)
+                ingress.start()
+                undo.callback(ingress.stop)
+                self._ingresses.append(ingress)
+            undo.pop_all()
+        log.info(
+            "ready", extra={"action": "ready", "address": " ".join(self.addresses)}
+        )
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the listeners are."""
+        return tuple(ingress.address for ingress in self._ingresses)
+
+    def begin_stop(self) -> None:
+        """Refuse new turns, decline queued ones, and give running ones the grace."""
+        log.info("stopping", extra={"action": "stopping"})
+        self._lifecycle.stop(SHUTDOWN_GRACE)
+        for ingress in self._ingresses:
+            ingress.close_doors()
+
+    def hurry_stop(self) -> None:
+        """Shorten the grace of a stop that has begun to nothing."""
+        self._lifecycle.stop(0)
+
+    def finish_stop(self) -> None:
+        """Return when nothing of the daemon runs any more; a stop has begun.
+
+        Running turns end within the grace or are ended with their trees, and only
+        then are the servers stopped, since a server waits for its busy workers.
+        """
+        while not self._journal.wait_until_empty(1):
+            pass  # every turn ends by its kill grace; signals get through here
+        for ingress in self._ingresses:
+            ingress.stop()
+        self._supervisor.close()
+        log.info("stopped", extra={"action": "stopped"})
+
+    def _entries(self) -> Iterator[tuple[Scope, ExtensionEntry]]:
+        for scope in self._document.scopes:
+            for entry in scope.extensions:
+                yield scope, entry
+
+    def _build(self, core: Core, scope: Scope, entry: ExtensionEntry) -> Ingress:
+        context = IngressContext(
+            scope=scope,
+            secret=self._secret_of(scope, entry),
+            open_turns=lambda terms: Turns(core, scope, terms),
+            clock=self._clock,
+        )
+        return self._registry.ingresses[entry.type].build(entry, context)
+
+    def _secret_of(
+        self, scope: Scope, entry: ExtensionEntry
+    ) -> Callable[[str], str | None]:
+        """Return what gives an entry the secrets that it names, and no others."""
+
+        def secret(name: str) -> str | None:
+            if name not in entry.secret_names:
+                return None
+            try:
+                return self._vaults[scope.id].resolve((name,))[name]
+            except SecretError as error:
+                log.warning(
+                    "a secret is not available, so nobody is let in: %s",
+                    error,
+                    extra={"action": "secret", "entry": entry.name},
+                )
+                return None
+
+        return secret
+
+    def _sweep(self) -> None:
+        """End what a killed predecessor left running, and remove its folders."""
+        ended = sweep_processes(f"{self._instance}.", LEFTOVER_GRACE)
+        folders: set[Path] = set()
+        for scope in self._document.scopes:
+            folders |= {
+                self._attempts.folder(scope, binding) for binding in scope.bindings
+            }
+        removed = self._attempts.scratch.sweep(folders)
+        if ended or removed:
+            log.warning(
+                "cleared up after a daemon that was killed",
+                extra={"action": "sweep", "count": ended + removed},
+            )
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_DESCRIPTORS
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,1 @@
+"""The core: takes turns in, admits them, runs them, ends them."""

@@ -1,0 +1,1 @@
+"""The os command for running engines (decision B05)."""

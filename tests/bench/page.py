@@ -1,0 +1,68 @@
+"""Writes docs/reference/performance.md from the newest round."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.bench.round import FOLDER, Row
+from tests.support.trace import REFERENCE
+
+PAGE = REFERENCE / "performance.md"
+
+HEAD = """# Speed and memory
+
+Written by `make bench` from the newest file in `bench/`, which holds one file a round.
+Every figure stands beside a peer that was measured in the same run, by turns with it.
+"""
+
+LIMITS = """
+What limits the short turn: forking the warden and the engine, and starting `sh` and
+`cat`, which the bare run pays too. What the service adds is one fork more, HTTP, JSON
+and thread switches. A turn of a real engine takes seconds; there the service's share
+is lost in the noise.
+
+What limits memory: the body is held once as bytes, and its images once more as the
+data URIs that the turn needs; one image at a time is decoded.
+"""
+
+
+def rounds() -> list[Path]:
+    """Return the files of all rounds, oldest first."""
+    return sorted(FOLDER.glob("*.json"))
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
+    """Return a round and its rows."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return content, [Row(**row) for row in content["rows"]]
+
+
+def page() -> str:
+    """Return the whole page."""
+    content, rows = read(rounds()[-1])
+    machine = content["machine"]
+    versions = ", ".join(f"{name} {text}" for name, text in content["versions"].items())
+    lines = [
+        HEAD,
+        f"Taken {content['taken_at']} on {machine['system']}, {machine['processor']}, "
+        f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python "
+        f"{machine['python']}; {versions}.",
+        "",
+        "| what | ours | peer | ratio | promised | more |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(line(row) for row in rows),
+        LIMITS,
+    ]
+    return "\n".join(lines)
+
+
+def line(row: Row) -> str:
+    """Return one row of the table."""
+    promised = f"at most {row.limit}" if row.limit else f"under {row.bound} {row.unit}"
+    notes = ", ".join(f"{name} {value}" for name, value in row.notes.items())
+    return (
+        f"| {row.what} | {row.ours} {row.unit} | {row.peer} ({row.peer_name}) | "
+        f"{row.ratio} | {promised}{'' if row.is_met else ' **missed**'} | {notes} |"
+    )
