@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -24,3 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             unknown = [rule for rule in mark.args if rule not in rules]
             if unknown or not mark.args:
                 raise pytest.UsageError(f"{item.nodeid}: no such rule: {unknown}")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Undo what a test does to logging, so that the next finds it untouched."""
+    loggers = [logging.getLogger(), logging.getLogger("conduck_service")]
+    before = [(one, one.level, [*one.handlers]) for one in loggers]
+    yield
+    for one, level, handlers in before:
+        one.setLevel(level)
+        one.handlers[:] = handlers
