@@ -21,7 +21,7 @@ def command() -> None:
 
 
 @command.command("check")
-@click.argument("file", required=False, type=click.Path())
+@click.argument("file", required=False, type=click.Path(readable=False))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check(file: str | None, as_json: bool) -> None:
     """Say everything that is wrong with FILE, or with the default config.

@@ -33,8 +33,15 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command("serve")
-@click.option("--config", "config", type=click.Path(), help="The config file.")
-@click.option("--data-dir", "data_dir", type=click.Path(), help="The state directory.")
+@click.option(
+    "--config", "config", type=click.Path(readable=False), help="The config file."
+)
+@click.option(
+    "--data-dir",
+    "data_dir",
+    type=click.Path(readable=False),
+    help="The state directory.",
+)
 @click.option(
     "--log-level",
     "level",

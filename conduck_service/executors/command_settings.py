@@ -10,12 +10,12 @@ from typing import Any
 from conduck_service.base.diagnostics import Pointer
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.executors.environment import RESERVED_PREFIXES
+from conduck_service.executors.folders import CWD
 from conduck_service.executors.outputs import OUTPUT_SPEC, Output
 from conduck_service.executors.stripping import STRIP_WORDS
 from conduck_service.extension.kinds import (
     Boolean,
     Choice,
-    FilePath,
     Integer,
     ListOf,
     MapOf,
@@ -178,12 +178,7 @@ COMMAND_SPEC: Spec[CommandConfig] = Spec(
             doc="The engine's own name of its model, for {model}.",
             shown=True,
         ),
-        Field(
-            name="cwd",
-            kind=FilePath(),
-            default=None,
-            doc="Working folder; the file lane's when left out.",
-        ),
+        CWD,
         Field(
             name="images",
             kind=Object(_IMAGES_SPEC),

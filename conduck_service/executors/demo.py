@@ -10,7 +10,7 @@ from conduck_service.domain.conversation import Conversation
 from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.command import CommandExecutor
 from conduck_service.executors.command_settings import CommandConfig, Images
-from conduck_service.executors.folders import check_folder
+from conduck_service.executors.folders import CWD, check_folder
 from conduck_service.executors.transcript import build_prompt
 from conduck_service.extension.executor import (
     Capabilities,
@@ -18,7 +18,7 @@ from conduck_service.extension.executor import (
     ExecutorType,
     RunResult,
 )
-from conduck_service.extension.kinds import Boolean, FilePath
+from conduck_service.extension.kinds import Boolean
 from conduck_service.extension.spec import Decoding, Field, Spec
 
 PROGRAM = "conduck_service.demo_engine"
@@ -93,12 +93,7 @@ def demo_type(executor: DemoExecutor) -> ExecutorType:
                 doc="Take photos, and name their type, size and digest.",
                 shown=True,
             ),
-            Field(
-                name="cwd",
-                kind=FilePath(),
-                default=None,
-                doc="Working folder; the file lane's when left out.",
-            ),
+            CWD,
         ),
     )
     return ExecutorType(name="demo", spec=spec, executor=executor, check=_check)

@@ -1,11 +1,20 @@
-"""What is wrong with the working folder of a binding, if anything is."""
+"""The working folder of a binding: its key, and what may be wrong with it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from conduck_service.domain.scope import Scope
-from conduck_service.extension.spec import Decoding
+from conduck_service.extension.kinds import FilePath
+from conduck_service.extension.spec import Decoding, Field
+
+CWD = Field(
+    name="cwd",
+    kind=FilePath(),
+    default=None,
+    doc="Working folder; the file lane's when left out.",
+)
+"""The key with which a binding names its working folder."""
 
 
 def check_folder(cwd: Path | None, scope: Scope, into: Decoding) -> None:

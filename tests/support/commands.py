@@ -9,15 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.service import PROGRAM, TOKEN, write_private
-
-KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "USER")
-
-
-def variables(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return a small environment for a process, with more variables."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return kept | dict(more or {})
+from tests.support.service import PROGRAM, TOKEN, variables, write_private
 
 
 def run(

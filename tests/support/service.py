@@ -26,6 +26,8 @@ STUB = Path(__file__).with_name("stub_engine.py")
 PROGRAM = (sys.executable, "-m", "conduck_service")
 TOKEN = "test-token-9f8e7d6c5b4a"
 READY_SECONDS = 20.0
+COVERAGE = "COVERAGE_PROCESS_CONFIG"
+"""Tells processes that they are measured, while coverage runs."""
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAA"
@@ -296,10 +298,15 @@ def prepared(
         for scope in config["scopes"]
         for entry in scope["extensions"]
     )
-    kept = ("PATH", "HOME", "LANG", "TMPDIR", "USER")
-    variables = {name: os.environ[name] for name in kept if name in os.environ}
-    variables |= dict(environment or {})
-    return Service(root, port, variables, options=options)
+    return Service(root, port, variables(environment), options=options)
+
+
+def variables(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return a small environment for a process, with more variables."""
+    kept = ("PATH", "HOME", "LANG", "TMPDIR", "USER", COVERAGE)
+    return {name: os.environ[name] for name in kept if name in os.environ} | dict(
+        more or {}
+    )
 
 
 @contextmanager
@@ -355,6 +362,10 @@ def started(service: Service) -> Iterator[Service]:
     try:
         yield service
     finally:
+        if COVERAGE in os.environ and service.process.poll() is None:
+            service.process.terminate()  # only then it writes what it covered
+            service.process.terminate()
+            service.process.wait(20)
         if service.process.poll() is None:
             service.process.kill()
             service.process.wait(10)

@@ -11,7 +11,8 @@ import pytest
 
 from conduck_service import __version__
 from conduck_service.cli import main as cli
-from tests.support.commands import run, variables
+from tests.support.commands import run
+from tests.support.service import variables
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]

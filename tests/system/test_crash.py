@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.commands import run, tree, variables, written
+from tests.support.commands import run, tree, written
 from tests.support.misbehaving import is_alive, is_marked_alive
 from tests.support.service import (
     PROGRAM,
@@ -32,6 +32,7 @@ from tests.support.service import (
     stub,
     text,
     user,
+    variables,
     wait_until,
 )
 from tests.support.sleepers import is_sleeping, rare_seconds

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.commands import run, tree, variables
+from tests.support.commands import run, tree
 from tests.support.service import (
     PROGRAM,
     free_port,
     image,
     text,
     user,
+    variables,
     wait_until,
 )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import run, variables, written
+from tests.support.commands import run, written
 from tests.support.service import (
     PROGRAM,
     TOKEN,
@@ -28,6 +28,7 @@ from tests.support.service import (
     started,
     stub,
     user,
+    variables,
     wait_until,
 )
 
