@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 SHUTDOWN_GRACE = 10.0
 """Seconds that running turns get when the daemon is told to stop."""
 
+ENDING_LIMIT = 40.0
+"""Seconds in which every tree is gone after the grace, whatever it does."""
+
 LEFTOVER_GRACE = 2.0
 """Seconds that engines of a killed predecessor get between TERM and KILL."""
 
@@ -163,7 +166,8 @@ class Daemon:
                 self._ingresses.append(ingress)
             undo.pop_all()
         log.info(
-            "ready", extra={"action": "ready", "address": " ".join(self.addresses)}
+            "requests are accepted",
+            extra={"action": "ready", "address": " ".join(self.addresses)},
         )
 
     @property
@@ -173,7 +177,11 @@ class Daemon:
 
     def begin_stop(self) -> None:
         """Refuse new turns, decline queued ones, and give running ones the grace."""
-        log.info("stopping", extra={"action": "stopping"})
+        log.info(
+            "running turns get %d s; another signal takes that from them",
+            SHUTDOWN_GRACE,
+            extra={"action": "stopping"},
+        )
         self._lifecycle.stop(SHUTDOWN_GRACE)
         for ingress in self._ingresses:
             ingress.close_doors()
@@ -188,12 +196,12 @@ class Daemon:
         Running turns end within the grace or are ended with their trees, and only
         then are the servers stopped, since a server waits for its busy workers.
         """
-        while not self._journal.wait_until_empty(1):
-            pass  # every turn ends by its kill grace; signals get through here
+        if not self._journal.wait_until_empty(SHUTDOWN_GRACE + ENDING_LIMIT):
+            log.error("turns did not end in time", extra={"action": "stopping"})
         for ingress in self._ingresses:
             ingress.stop()
         self._supervisor.close()
-        log.info("stopped", extra={"action": "stopped"})
+        log.info("everything has ended", extra={"action": "stopped"})
 
     def _entries(self) -> Iterator[tuple[Scope, ExtensionEntry]]:
         for scope in self._document.scopes:

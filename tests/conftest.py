@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,8 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.startswith(OURS) and name != "CONDUCK_CHECKER":
             del os.environ[name]
+    # Under nohup it is ignored, and so it would be by every daemon under test.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -108,6 +108,8 @@ def _as_bytes(token: str) -> bytes:
 
 
 def _start_text(port: int, error: OSError) -> str:
+    if error.errno is None:
+        return f"{error}; lower concurrency or queue_depth, or raise ulimit -u"
     if error.errno == errno.EADDRINUSE:
         holder = holder_of(port)
         if holder:

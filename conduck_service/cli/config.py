@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import click
 
 from conduck_service.base.diagnostics import Diagnostic
-from conduck_service.cli.loading import load, print_problems, process_environment
+from conduck_service.cli.loading import (
+    load,
+    print_problems,
+    process_environment,
+    starting_folder,
+)
 from conduck_service.cli.main import EXIT_REFUSED
 from conduck_service.config.paths import PathError, config_path
 from conduck_service.daemon import build_registry
@@ -30,7 +34,7 @@ def check(file: str | None, as_json: bool) -> None:
     """
     environment = process_environment()
     try:
-        path = config_path(file, environment, Path.cwd())
+        path = config_path(file, environment, starting_folder())
     except PathError as error:
         sys.exit(str(error))
     loaded = load(path, build_registry(environment), environment)
@@ -40,7 +44,7 @@ def check(file: str | None, as_json: bool) -> None:
     else:
         print_problems(path, loaded.problems)
         if loaded.document is not None:
-            click.echo(f"{path}: the config is valid")
+            click.echo(f"{click.format_filename(path)}: the config is valid")
     if loaded.document is None:
         sys.exit(EXIT_REFUSED)
 

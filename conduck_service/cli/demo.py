@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from conduck_service.base.safefiles import (
     SafeFileError,
@@ -18,8 +18,10 @@ from conduck_service.base.safefiles import (
     make_private_dir,
     read_private,
 )
-from conduck_service.cli.main import EXIT_HOPELESS
-from conduck_service.cli.serve import serve
+from conduck_service.cli.serve import give_up, serve
+
+Options = dict[str, Any]
+"""``chat_port`` and ``photos``, or some of them."""
 
 _TOKEN_BYTES = 32
 _CONFIG_BYTES = 1 << 20
@@ -29,11 +31,11 @@ The demo engine has no AI: it repeats what it is told to and says what it was se
 Try it from another terminal:
 
   TOKEN=$(sed -n 's/.*"chat_token": "\\([^"]*\\)".*/\\1/p' {file})
-  curl -s -H "Authorization: Bearer $TOKEN" {address}/v1/models
-  curl -s -o /dev/null -w '%{{http_code}}\\n' {address}/v1/models
-  curl -s -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+  curl -sS -H "Authorization: Bearer $TOKEN" {address}/v1/models; echo
+  curl -sS -o /dev/null -w '%{{http_code}}\\n' {address}/v1/models
+  curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
     -d '{{"messages":[{{"role":"user","content":"Reply with exactly: pong"}}]}}' \\
-    {address}/v1/chat/completions
+    {address}/v1/chat/completions; echo
 
 Ctrl-C ends it.
 """
@@ -63,36 +65,70 @@ Ctrl-C ends it.
     is_flag=True,
     help="Also offer the model demo-photos, which takes photos.",
 )
-def command(folder: Path, chat_port: int, files_port: int, photos: bool) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    folder: Path,
+    chat_port: int,
+    files_port: int,
+    photos: bool,
+) -> None:
     """Serve chat with the embedded demo engine, which has no AI.
 
-    Everything that is needed is made in DIR unless it is there already, and what
-    is there is used as it is.
+    Everything that is needed is made in DIR unless it is there already. A config
+    that this command made follows the options; one that was changed is kept.
     """
     del files_port
     folder = folder.absolute()
     config = folder / "config" / "config.json"
-    wanted = demo_config(chat_port, photos=photos)
     try:
         for part in (folder, config.parent, folder / "state", folder / "folder"):
             make_private_dir(part)
         _write_once(config.parent / "secrets.json", _secrets())
-        _write_once(config, wanted)
-        found = read_private(config, _CONFIG_BYTES)
+        given = {
+            name: context.params[name]
+            for name in ("chat_port", "photos")
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        }
+        _settle(config, {"chat_port": chat_port, "photos": photos}, given)
     except SafeFileError as error:
-        click.echo(f"open-conduit: {error}", err=True)
-        sys.exit(EXIT_HOPELESS)
-    if found != _text(wanted):
-        click.echo(
-            f"open-conduit: {config} is there already and is used as it is; remove it "
-            "to have it made anew",
-            err=True,
-        )
+        give_up(str(error))
     serve(
         config,
         folder / "state",
+        state_option="--dir",
         on_ready=lambda addresses: _greet(folder, addresses),
     )
+
+
+def _settle(config: Path, options: Options, given: Options) -> None:
+    """Make the config, or let one that this command made follow the options."""
+    if not config.exists():
+        atomic_write(config, _text(demo_config(**options)))
+        return
+    found = read_private(config, _CONFIG_BYTES)
+    made_with = _options_of(found)
+    if made_with is None:
+        if given:
+            click.echo(
+                f"open-conduit: {config} was changed by hand and is used as it is, "
+                "without the options given now; remove it to have it made anew",
+                err=True,
+            )
+        return
+    wanted = _text(demo_config(**made_with | given))
+    if wanted != found:
+        atomic_write(config, wanted)
+
+
+def _options_of(found: bytes) -> Options | None:
+    """Return the options that a config was made with; None if it was changed."""
+    try:
+        entry = json.loads(found)["scopes"][0]["extensions"][0]["config"]
+        options = {"chat_port": entry["port"], "photos": len(entry["models"]) > 1}
+        return options if _text(demo_config(**options)) == found else None
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def _text(value: dict[str, Any]) -> bytes:
@@ -117,7 +153,7 @@ def _secrets() -> dict[str, str]:
     }
 
 
-def demo_config(chat_port: int, *, photos: bool) -> dict[str, Any]:
+def demo_config(*, chat_port: int, photos: bool) -> dict[str, Any]:
     """Return the config document of the demo."""
     models: list[dict[str, Any]] = [{"id": "demo", "input_modalities": ["text"]}]
     bindings = [{"name": "demo", "executor": "demo", "config": {"cwd": "../folder"}}]

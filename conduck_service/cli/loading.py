@@ -12,6 +12,7 @@ import click
 from conduck_service.base.diagnostics import Diagnostic, Level
 from conduck_service.config.check import check_document
 from conduck_service.config.load import read
+from conduck_service.config.paths import PathError
 from conduck_service.domain.scope import Document
 from conduck_service.extension.registry import Registry
 
@@ -48,9 +49,23 @@ def print_problems(path: Path, problems: Sequence[Diagnostic]) -> None:
     """Print each finding on a line of its own, on standard error."""
     for problem in problems:
         word = "warning: " if problem.level is Level.WARNING else ""
-        click.echo(f"{path}: {word}{problem}", err=True)
+        click.echo(f"{click.format_filename(path)}: {word}{problem}", err=True)
 
 
 def process_environment() -> dict[str, str]:
     """Return the variables of this process."""
     return dict(os.environ)
+
+
+def starting_folder() -> Path:
+    """Return the folder that relative paths of the command line start at.
+
+    Raises:
+        PathError: It has been removed.
+    """
+    try:
+        return Path.cwd()
+    except OSError:
+        raise PathError(
+            "the folder that this was started in is gone", "start it in another one"
+        ) from None

@@ -19,7 +19,12 @@ from conduck_service.base.memory import give_back_large_blocks
 from conduck_service.base.processes import start_supervisor
 from conduck_service.base.redaction import Redactor
 from conduck_service.base.safefiles import LockHeldError, SafeFileError
-from conduck_service.cli.loading import load, print_problems, process_environment
+from conduck_service.cli.loading import (
+    load,
+    print_problems,
+    process_environment,
+    starting_folder,
+)
 from conduck_service.cli.main import EXIT_HOPELESS, EXIT_REFUSED
 from conduck_service.config.paths import PathError, config_path, state_dir
 from conduck_service.daemon import Daemon, Paths, build_registry
@@ -53,15 +58,15 @@ LEVELS = ("debug", "info", "warning", "error")
 def command(config: str | None, data_dir: str | None, level: str) -> None:
     """Serve what the config file describes, until SIGTERM or Ctrl-C.
 
-    Running turns get 10 seconds to end; a second signal ends them at once. The
+    Running turns get 10 seconds to end; a second signal ends their grace at once. The
     end of the terminal (SIGHUP) counts as a signal too, except under nohup.
     """
     environment = process_environment()
     try:
-        path = config_path(config, environment, Path.cwd())
-        state = state_dir(data_dir, environment, Path.cwd())
+        path = config_path(config, environment, starting_folder())
+        state = state_dir(data_dir, environment, starting_folder())
     except PathError as error:
-        _give_up(str(error))
+        give_up(str(error))
     serve(path, state, level=logging.getLevelNamesMapping()[level.upper()])
 
 
@@ -70,6 +75,7 @@ def serve(
     state: Path,
     *,
     level: int = logging.INFO,
+    state_option: str = "--data-dir",
     on_ready: OnReady = lambda _addresses: None,
 ) -> None:
     """Serve a config file until a signal comes; ends the process on failure.
@@ -78,14 +84,18 @@ def serve(
         path: The config file.
         state: The state directory.
         level: Least level of log lines.
+        state_option: The option of this command that names another state.
         on_ready: Called once when requests are accepted, with the addresses.
     """
     try:
         with owned_state(state) as instance:
             daemon = _build(path, state, instance, level)
             _run(daemon, on_ready)
-    except (LockHeldError, SafeFileError) as error:
-        _give_up(str(error))
+    except LockHeldError as error:
+        remedy = f"stop that process, or choose another folder with {state_option}"
+        give_up(f"{error.path}: {error.reason}; {remedy}")
+    except SafeFileError as error:
+        give_up(str(error))
     except StartError as error:
         click.echo(f"open-conduit: {error}", err=True)
         sys.exit(EXIT_REFUSED)
@@ -104,7 +114,7 @@ def _build(path: Path, state: Path, instance: str, level: int) -> Daemon:
     print_problems(path, loaded.problems)
     if loaded.document is None:
         supervisor.close()
-        _give_up(f"the config cannot be used; see open-conduit config check {path}")
+        give_up(f"{click.format_filename(path)}: the config cannot be used")
     return Daemon(
         loaded.document,
         paths=Paths(config=path.parent, state=state),
@@ -152,7 +162,7 @@ def _hurry(arrivals: int, daemon: Daemon) -> None:
     daemon.hurry_stop()
 
 
-def _give_up(message: str) -> NoReturn:
+def give_up(message: str) -> NoReturn:
     """End with the status that tells a supervisor not to try again."""
     click.echo(f"open-conduit: {message}", err=True)
     sys.exit(EXIT_HOPELESS)

@@ -56,7 +56,7 @@ SETTINGS: Spec[Settings] = Spec(
     (
         Field(
             name="concurrency",
-            kind=Integer(0),
+            kind=Integer(0, 1000),
             default=4,
             doc="Agent turns that may run at once; 0 sets no bound.",
             shown=True,

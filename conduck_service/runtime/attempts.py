@@ -122,8 +122,10 @@ def _record(execution: Execution, work: Work, result: RunResult) -> None:
     reason = (
         f" ({result.detail})" if isinstance(result, Failed) and result.detail else ""
     )
-    log.info(
-        "execution ended: %s%s",
+    level = logging.INFO if isinstance(result, Completed) else logging.WARNING
+    log.log(
+        level,
+        "%s%s",
         outcome.kind if outcome.code is None else outcome.code,
         reason,
         extra={

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from conduck_service.base.ids import new_id
+from conduck_service.base.removal import remove_all
 from conduck_service.base.safefiles import make_private_dir
 
 log = logging.getLogger(__name__)
@@ -49,14 +47,14 @@ class Scratch:
         """Remove what a killed predecessor left, also in these folders (C-IMG-27).
 
         Returns:
-            How many folders were removed.
+            How many were found. An engine may have put a link or a file in the
+            place of its folder; they go too, and links are not followed.
         """
         found = [
-            path
+            folder / name
             for folder in {self.root, *folders}
-            if folder.is_dir()
-            for path in folder.glob(f"{self.prefix}*")
-            if path.is_dir() and not path.is_symlink()
+            for name in _names(folder)
+            if name.startswith(self.prefix)
         ]
         for path in found:
             _remove(path)
@@ -81,6 +79,8 @@ class TurnScratch:
         parent = self._scratch.root if parent is None else parent
         if parent not in self._made:
             path = parent / (self._scratch.prefix + new_id("dir"))
+            if parent == self._scratch.root:
+                parent.mkdir(mode=0o700, exist_ok=True)  # somebody tidied up
             path.mkdir(mode=0o700)
             self._made[parent] = path
         return self._made[parent]
@@ -92,15 +92,14 @@ class TurnScratch:
 
 
 def _remove(path: Path) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    if not path.exists():
-        return
-    # An engine may have left folders in it that nobody can write to.
-    for folder, _folders, _files in os.walk(path):
-        with contextlib.suppress(OSError):
-            Path(folder).chmod(0o700)
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
+    if not remove_all(path):
         log.warning(
             "a scratch folder could not be removed", extra={"action": "scratch"}
         )
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []  # nothing was left where nothing can be

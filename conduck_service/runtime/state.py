@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from conduck_service.base.safefiles import (
     make_private_dir,
     read_private,
 )
+
+_INSTANCE = re.compile(rb"instance_[a-z2-7]{26}")
 
 
 @contextmanager
@@ -38,13 +41,24 @@ def _instance_id(path: Path) -> str:
     It outlives a restart, so that leftovers of a predecessor are known by it.
     """
     try:
-        return read_private(path, 200).decode("ascii")
+        known = read_private(path, 200)
     except SafeFileError as error:
         if error.fault is not Fault.MISSING:
             raise
+    else:
+        return _checked(path, known)
     # A predecessor that was killed while it wrote the id left this and no id.
     for unfinished in path.parent.glob(f".{path.name}.*.tmp"):
         unfinished.unlink()
     instance = new_id("instance")
     atomic_write(path, instance.encode("ascii"))
     return instance
+
+
+def _checked(path: Path, known: bytes) -> str:
+    # It becomes part of folder names and of what is looked for in processes.
+    if not _INSTANCE.fullmatch(known):
+        raise SafeFileError(
+            path, Fault.KIND, "the file does not hold an instance id", "remove it"
+        )
+    return known.decode("ascii")

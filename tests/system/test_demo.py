@@ -142,8 +142,19 @@ def test_a_second_run_uses_what_is_there(tmp_path: Path) -> None:
     with demo(folder, tmp_path, port=port) as second:
         assert second.token == token
         assert second.answer("Reply with exactly: again") == "again"
-        assert "is there already" not in second.err.read_text()
+        assert "changed by hand" not in second.err.read_text()
     assert tree(folder / "config") | tree(folder / "folder") == before
+
+
+def test_a_config_that_the_command_made_follows_its_options(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    with demo(folder, tmp_path, "--photos") as first:
+        token = first.token
+    with demo(folder, tmp_path, port=free_port()) as second:
+        assert second.token == token
+        assert second.answer("Reply with exactly: moved") == "moved"
+    models = json.loads((folder / "config/config.json").read_text())
+    assert "demo-photos" in json.dumps(models)
 
 
 def test_a_config_of_ones_own_is_used_and_kept(tmp_path: Path) -> None:
@@ -155,7 +166,7 @@ def test_a_config_of_ones_own_is_used_and_kept(tmp_path: Path) -> None:
     before = tree(folder / "config")
     other = free_port()
     with demo(folder, tmp_path, port=other) as second:
-        assert "is there already and is used as it is" in second.err.read_text()
+        assert "was changed by hand and is used as it is" in second.err.read_text()
         assert str(port) in second.out.read_text()
         assert str(other) not in second.out.read_text()
         second.port = port

@@ -62,7 +62,7 @@ def test_an_idle_daemon_ends_with_status_0(tmp_path: Path, number: int) -> None:
         began = time.monotonic()
         assert service.stop(number) == 0
         assert time.monotonic() - began < 5
-        assert service.log.rstrip().endswith("stopped stopped")
+        assert service.log.rstrip().endswith("stopped everything has ended")
         with pytest.raises(ConnectionRefusedError):
             connect(service.port)
 

@@ -47,7 +47,7 @@ def test_each_parent_has_its_own_folder_and_all_are_removed(tmp_path: Path) -> N
 
 def test_a_folder_that_cannot_be_made_is_an_oserror(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        turn(tmp_path / "absent").folder(None)
+        turn(tmp_path / "absent" / "deeper").folder(None)
 
 
 def test_a_link_in_a_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
@@ -66,18 +66,24 @@ def test_a_folder_that_the_engine_removed_itself_is_no_error(tmp_path: Path) -> 
     scratch.remove()
 
 
-def test_leftovers_are_swept_and_nothing_else(tmp_path: Path) -> None:
+def test_leftovers_are_swept_whatever_they_became_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     leftover = turn(tmp_path).folder(None)
     (leftover / "photo").write_bytes(b"x")
     (tmp_path / "mine").mkdir()
     (tmp_path / f"{PREFIX}file").touch()
     (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
     scratch = Scratch(root=tmp_path / "root", instance=INSTANCE)
-    assert scratch.sweep([tmp_path, tmp_path / "absent"]) == 1
-    assert not leftover.exists()
-    assert (tmp_path / "mine").is_dir()
-    assert (tmp_path / f"{PREFIX}file").exists()
-    assert (tmp_path / f"{PREFIX}link").is_symlink()
+    assert scratch.sweep([tmp_path, tmp_path / "absent"]) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_place_is_made_anew_when_somebody_removed_it(tmp_path: Path) -> None:
+    scratch = Scratch.of_state(tmp_path, INSTANCE)
+    scratch.root.rmdir()
+    assert TurnScratch(scratch).folder(None).is_dir()
+    assert scratch.root.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_root_is_private(tmp_path: Path) -> None:

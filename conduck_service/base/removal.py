@@ -1,0 +1,101 @@
+"""Removes a folder that somebody else filled, whatever is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import secrets
+import sys
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_all(path: Path) -> bool:
+    """Remove what stands at a path, and say whether nothing is left there.
+
+    Links are removed and never followed, folders that nobody may enter are made
+    enterable, and no depth is too deep: every folder's content is moved up
+    before the folder is removed, so that two descriptors are enough.
+    """
+    with contextlib.suppress(OSError):
+        if not _unlink(str(path), None):
+            _remove_folder(path)
+    return _is_gone(path)
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _remove_folder(path: Path) -> None:
+    root = _open_folder(str(path), None)
+    numbers = itertools.count()
+    token = secrets.token_hex(8)  # no name in there can be taken by chance
+    try:
+        while names := _names(root):
+            for name in names:
+                if not _unlink(name, root):
+                    _move_up(name, root, token, numbers)
+    finally:
+        os.close(root)
+    path.rmdir()
+
+
+def _move_up(name: str, root: int, token: str, numbers: itertools.count[int]) -> None:
+    folder = _open_folder(name, root)
+    try:
+        for child in _names(folder):
+            target = f"{token}.{next(numbers)}"
+            os.rename(child, target, src_dir_fd=folder, dst_dir_fd=root)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=root)
+
+
+def _names(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+
+
+def _unlink(name: str, root: int | None) -> bool:
+    """Remove what is no folder; say whether it was none."""
+    try:
+        os.unlink(name, dir_fd=root)
+    except (IsADirectoryError, PermissionError):  # the second on macOS
+        return False
+    return True
+
+
+def _open_folder(name: str, root: int | None) -> int:
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=root)
+    except PermissionError:
+        _make_enterable(name, root)
+        folder = os.open(name, _FOLDER, dir_fd=root)
+    try:
+        os.fchmod(folder, 0o700)
+    except OSError:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _make_enterable(name: str, root: int | None) -> None:
+    """Give the owner all rights to a folder, without ever following a link."""
+    if sys.platform != "linux":
+        os.chmod(name, 0o700, dir_fd=root, follow_symlinks=False)
+        return
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    found = os.open(name, flags, dir_fd=root)
+    try:
+        Path(f"/proc/self/fd/{found}").chmod(0o700)
+    finally:
+        os.close(found)
