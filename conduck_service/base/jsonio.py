@@ -12,6 +12,11 @@ JsonValue = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
 
 
+NO_CONSTANT = "NaN and Infinity are not JSON"
+KEY_TWICE = "an object has the same key twice"
+TOO_MANY_DIGITS = "a number has too many digits"
+"""The reasons for which the parser tells no place."""
+
 _BLANKS = re.compile(r"[ \t\n\r]*")
 
 
@@ -22,23 +27,27 @@ class JsonError(ValueError):
         reason: What is wrong, in words that repeat nothing of the text.
         line: Line of the fault, from 1; 0 when it has no single place.
         column: Column of the fault in characters, from 1; 0 likewise.
+        expected: What the parser says; it too repeats nothing of the text.
     """
 
-    def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
+    def __init__(
+        self, reason: str, line: int = 0, column: int = 0, expected: str = ""
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
         self.column = column
+        self.expected = expected
 
 
 def _refuse_constant(_name: str) -> NoReturn:
-    raise JsonError("NaN and Infinity are not JSON")
+    raise JsonError(NO_CONSTANT)
 
 
 def _unique_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise JsonError("an object has the same key twice")
+        raise JsonError(KEY_TWICE)
     return value
 
 
@@ -76,13 +85,15 @@ def parse(text: str) -> JsonValue:
     try:
         value, end = _DECODER.raw_decode(text, _skip_blanks(text, 0))
     except json.JSONDecodeError as error:
-        raise JsonError("the text is not JSON", error.lineno, error.colno) from None
+        raise JsonError(
+            "the text is not JSON", error.lineno, error.colno, error.msg
+        ) from None
     except RecursionError:
         raise JsonError("the text is nested too deeply") from None
     except JsonError:
         raise
     except ValueError:
-        raise JsonError("a number has too many digits") from None
+        raise JsonError(TOO_MANY_DIGITS) from None
     rest = _skip_blanks(text, end)
     if rest != len(text):
         line = text.count("\n", 0, rest) + 1

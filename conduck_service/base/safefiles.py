@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import pwd
 import secrets
 import shlex
 import stat
@@ -17,7 +18,15 @@ from typing import Self
 OTHERS = 0o077
 """Every permission of the group and the world."""
 
+OWN_FOLDER = "use a private folder of its own instead (mkdir -m 700 makes one)"
+"""The remedy where a folder serves other ends too, so that it must stay as it is."""
+
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
+
+_SYSTEM_TREES = frozenset(
+    {"Applications", "Library", "System", "bin", "boot", "dev", "etc"}
+    | {"lib", "lib64", "proc", "run", "sbin", "sys", "usr"}
+)
 
 
 class Fault(StrEnum):
@@ -105,6 +114,26 @@ def check_private_dir(path: Path) -> None:
         _check(path, os.fstat(descriptor), 0o700, folder=True)
     finally:
         os.close(descriptor)
+
+
+def check_file_there(path: Path) -> None:
+    """Refuse a path that leads to no regular file.
+
+    It is asked before the folder is looked at: nobody should be told to change a
+    folder because of a mistyped name.
+
+    Raises:
+        SafeFileError: Nothing is there, or something else than a regular file.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        raise SafeFileError(
+            path, Fault.MISSING, "there is no such file", "create it"
+        ) from None
+    except OSError as error:
+        raise _system(path, error) from error
+    _check_kind(path, found, folder=False)
 
 
 def read_private(path: Path, limit: int) -> bytes:
@@ -249,20 +278,50 @@ def _check(
 ) -> None:
     """Refuse what is of the wrong kind, not ours or more open than the mode."""
     _check_kind(path, found, folder=folder)
+    shared = folder and _is_shared(path, found)
+    name = shlex.quote(str(path))
     if found.st_uid != os.geteuid():
         raise SafeFileError(
             path,
             Fault.OWNER,
             "it belongs to another user",
-            f"run this as its owner, or chown {os.geteuid()} {shlex.quote(str(path))}",
+            OWN_FOLDER
+            if shared
+            else f"run this as its owner, or chown {os.geteuid()} {name}",
         )
     if stat.S_IMODE(found.st_mode) & OTHERS & ~mode:
         raise SafeFileError(
             path,
             Fault.MODE,
             "others than its owner have access to it",
-            f"chmod {mode:o} {shlex.quote(str(path))}",
+            OWN_FOLDER if shared else f"chmod {mode:o} {name}",
         )
+
+
+def _is_shared(path: Path, found: os.stat_result) -> bool:
+    """Say whether a folder is the system's, a home or another user's.
+
+    Closing such a folder, or giving it away, would break what else uses it.
+    """
+    if found.st_mode & stat.S_ISVTX or path == path.parent or _is_home(found):
+        return True
+    if found.st_uid != os.geteuid():
+        return True
+    if found.st_uid:
+        return False
+    steps = path.absolute().parts[1:]  # root owns the system's folders and its own
+    return len(steps) < 3 or steps[0] in _SYSTEM_TREES
+
+
+def _is_home(found: os.stat_result) -> bool:
+    homes = [os.environ.get("HOME", "")]
+    with contextlib.suppress(KeyError):
+        homes.append(pwd.getpwuid(os.geteuid()).pw_dir)
+    for home in filter(None, homes):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(found, Path(home).stat()):
+                return True
+    return False
 
 
 def _check_kind(path: Path, found: os.stat_result, *, folder: bool) -> None:
@@ -272,6 +331,13 @@ def _check_kind(path: Path, found: os.stat_result, *, folder: bool) -> None:
             Fault.LINK,
             "it is a symbolic link",
             "put what it points to in its place",
+        )
+    if not folder and stat.S_ISDIR(found.st_mode):
+        raise SafeFileError(
+            path,
+            Fault.KIND,
+            "it is a folder, not a regular file",
+            "put a regular file in its place",
         )
     wanted = stat.S_ISDIR if folder else stat.S_ISREG
     if not wanted(found.st_mode):

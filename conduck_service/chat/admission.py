@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from conduck_service.chat.errors import error_answer
+from conduck_service.chat.settings import SHARED_BODY_BYTES
 from conduck_service.domain.errors import ErrorCode, ServiceError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ RESERVED_WORKERS = 8
 """Workers that no chat request can take: models and refusals (C-CONC-11)."""
 
 FREE_BODY_BYTES = 8 * 1024 * 1024
-SHARED_BODY_BYTES = 512 * 1024 * 1024
 
 
 def _busy(what: str) -> ServiceError:

@@ -87,6 +87,7 @@ class CompletionsResource:
                 ErrorCode.MALFORMED_REQUEST, "the chunked coding is broken"
             ) from None
         except (BodyStalled, BodyCut):
+            self._turns.check_room()  # a stop cuts uploads, and says so: C-CONC-08
             raise ServiceError(
                 ErrorCode.MALFORMED_REQUEST, "the request body did not arrive whole"
             ) from None

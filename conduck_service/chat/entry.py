@@ -172,20 +172,32 @@ def _check_model(
         return
     engine = capabilities(routes[0].binding)
     if engine is not None and model.input_modalities:
-        _check_signal((*at, "input_modalities"), model, engine, into)
+        _check_signal((*at, "input_modalities"), model, routes[0].binding, engine, into)
 
 
 def _check_signal(
-    at: tuple[str | int, ...], model: Model, engine: Capabilities, into: Decoding
+    at: tuple[str | int, ...],
+    model: Model,
+    binding: str,
+    engine: Capabilities,
+    into: Decoding,
 ) -> None:
     """Refuse a signal that says something else than the engine can (C-MODELS-09)."""
-    honest = {"text", "image"} if engine.images else {"text"}
-    if set(model.input_modalities) != honest:
+    said = set(model.input_modalities)
+    if "image" in said and not engine.images:
         into.refuse(
             at,
             "unsupported_capability",
-            "the signal does not say what the engine takes",
-            "write " + ", ".join(sorted(honest, reverse=True)) + ", or leave it out",
+            f"the model says that it takes images, but binding {binding!r} takes none",
+            "configure images there, or remove image here",
+        )
+    elif said != ({"text", "image"} if engine.images else {"text"}):
+        words = "text, image" if engine.images else "text"
+        into.refuse(
+            at,
+            "unsupported_capability",
+            f"the model does not say all that binding {binding!r} takes",
+            f"write {words}, or leave the key out",
         )
 
 

@@ -11,7 +11,7 @@ from conduck_service.extension.executor import Capabilities
 _HEAD = re.compile(
     rb"data:(?P<type>image/[a-z0-9][a-z0-9.+-]*)(?:;[^;,]*)*;base64,", re.IGNORECASE
 )
-_HEAD_LIMIT = 512
+_HEAD_LIMIT = 4096
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 

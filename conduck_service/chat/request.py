@@ -9,6 +9,7 @@ from typing import NoReturn
 from conduck_service.base.jsonio import JsonError, JsonValue, decode_utf8, parse
 from conduck_service.chat.images import is_inline, read_image
 from conduck_service.chat.inline import Carved, carve
+from conduck_service.chat.structure import check_structure
 from conduck_service.domain.conversation import (
     Conversation,
     ImagePart,
@@ -50,6 +51,7 @@ def read_request(body: bytearray) -> ChatRequest:
     Raises:
         ServiceError: MALFORMED_REQUEST; the message names the place.
     """
+    check_structure(body)
     carved = carve(body)
     body.clear()
     value = _parse(carved.text)

@@ -22,6 +22,9 @@ from conduck_service.extension.spec import INVALID, Decoding, Field, Spec
 MIN_BODY_BYTES = 52_428_800
 """The smallest cap that the contract allows: 50 MiB (C-SEC-11)."""
 
+SHARED_BODY_BYTES = 512 * 1024 * 1024
+"""Memory that large bodies in flight share; a larger body would never fit."""
+
 # The app drops a model id with any of these from its records.
 _UNFIT = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
@@ -166,7 +169,7 @@ CHAT_SPEC: Spec[ChatConfig] = Spec(
         ),
         Field(
             name="max_body_bytes",
-            kind=Integer(MIN_BODY_BYTES, 1_073_741_824),
+            kind=Integer(MIN_BODY_BYTES, SHARED_BODY_BYTES),
             default=67_108_864,
             doc="Largest request body in bytes.",
             shown=True,

@@ -44,7 +44,8 @@ def check(file: str | None, as_json: bool) -> None:
     else:
         print_problems(path, loaded.problems)
         if loaded.document is not None:
-            click.echo(f"{click.format_filename(path)}: the config is valid")
+            name = click.format_filename(path)
+            click.echo(f"{name}: the config is valid (secrets were not looked at)")
     if loaded.document is None:
         sys.exit(EXIT_REFUSED)
 

@@ -13,6 +13,7 @@ from conduck_service.config.document import DOCUMENT
 from conduck_service.config.folder import shared_folder
 from conduck_service.config.owners import check_owners
 from conduck_service.config.references import check_references
+from conduck_service.config.syntax import explained
 from conduck_service.domain.scope import Document, Scope, Settings
 from conduck_service.extension.registry import Registry
 from conduck_service.extension.spec import INVALID, Decoding, Mark
@@ -48,7 +49,7 @@ def check_document(
     try:
         value = parse(text)
     except JsonError as error:
-        return None, [_not_json(error)]
+        return None, [explained(text, error)]
     private = [base] if state_dir is None else [base, state_dir]
     into = Decoding(base=base)
     folder = shared_folder(environment, private, into)
@@ -71,17 +72,6 @@ def _check_value(
     if isinstance(document, Mark):
         return None
     return replace(document, scopes=tuple(scopes.values()))
-
-
-def _not_json(error: JsonError) -> Diagnostic:
-    return Diagnostic(
-        pointer=(),
-        code="invalid_json",
-        message=error.reason,
-        remedy="correct the text there; the config is strict JSON",
-        line=error.line,
-        column=error.column,
-    )
 
 
 def _decode_scopes(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from conduck_service.base.diagnostics import Pointer
+from conduck_service.base.diagnostics import Diagnostic, Pointer
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.config.document import BINDING, EXTENSION, ROUTE, SCOPE
 from conduck_service.config.owners import guarded
@@ -76,11 +76,30 @@ def _decode_entry(
     *,
     owners: Mapping[str, _Owner],
 ) -> Entry | None:
+    found = len(into.problems)
     entry = spec.decode(value, at, into)
     config = _decode_config(value, at, into, key, owners=owners)
+    owner = owners.get(word(value, key))
+    if owner is not None:
+        into.problems[found:] = [
+            _at_its_level(item, at, spec, owner.spec) for item in into.problems[found:]
+        ]
     if isinstance(entry, Mark) or config is INVALID:
         return None
     return replace(entry, config=config)
+
+
+def _at_its_level(
+    problem: Diagnostic, at: Pointer, outer: Spec[Any], inner: Spec[Any]
+) -> Diagnostic:
+    """Say where a key belongs that stands beside config, not in it, or vice versa."""
+    steps = problem.pointer[len(at) :]
+    if len(steps) == 1 and steps[0] in inner.keys and steps[0] not in outer.keys:
+        return replace(problem, remedy="it belongs one level deeper, inside config")
+    is_inside = len(steps) == 2 and steps[0] == "config"
+    if is_inside and steps[1] in outer.keys and steps[1] not in inner.keys:
+        return replace(problem, remedy="it belongs one level higher, beside config")
+    return problem
 
 
 def _decode_config(

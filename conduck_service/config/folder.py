@@ -28,8 +28,13 @@ def shared_folder(
     if not Path(text).is_absolute():
         return _refuse(into, "is not an absolute path", "write it from / on")
     folder = _real(Path(text))
-    if not folder.is_dir():
-        return _refuse(into, "names no folder", "create the folder, or name another")
+    # Path.is_dir() raises for a folder that is out of reach.
+    if not os.path.isdir(folder):  # noqa: PTH112 - it says no instead
+        return _refuse(
+            into,
+            "names no folder that can be entered",
+            "create the folder, let this user enter it, or name another",
+        )
     home = Path(environment.get("HOME", ""))
     if folder == Path("/") or (
         home.is_absolute() and _real(home).is_relative_to(folder)

@@ -7,8 +7,10 @@ from pathlib import Path
 from conduck_service.base.diagnostics import Diagnostic
 from conduck_service.base.jsonio import JsonError, decode_utf8
 from conduck_service.base.safefiles import (
+    OWN_FOLDER,
     Fault,
     SafeFileError,
+    check_file_there,
     check_private_dir,
     read_private,
 )
@@ -26,6 +28,7 @@ def read(path: Path) -> str | Diagnostic:
     Keeps: B-PERM-09, B-PERM-12, B-PERM-16, B-PERM-19, B-SCHEMA-30.
     """
     try:
+        check_file_there(path)
         check_private_dir(path.parent)
         data = read_private(path, LIMIT)
     except SafeFileError as error:
@@ -51,6 +54,13 @@ def _refused(error: SafeFileError) -> Diagnostic:
         code = "invalid_config"
     if error.fault is Fault.MISSING:
         remedy = "write it, or name another file"
+    elif error.fault is Fault.KIND and error.path.is_dir():
+        remedy = "name the file in it"
+    elif remedy == OWN_FOLDER:
+        remedy = (
+            "move the config into a private folder of its own, such as "
+            "~/.config/open-conduit (mkdir -m 700 makes one)"
+        )
     return Diagnostic(
         pointer=(), code=code, message=f"{error.path}: {error.reason}", remedy=remedy
     )

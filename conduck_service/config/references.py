@@ -6,6 +6,7 @@ of another kind is checked all the same and counts as existing.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 
 from conduck_service.base.diagnostics import Pointer, suggest
@@ -15,6 +16,9 @@ from conduck_service.domain.reference import Scheme, parse_reference
 from conduck_service.extension.spec import Decoding, unique_by
 
 _RESERVED = ("OS_", "OPEN_CONDUIT_")
+_MISTYPED = 0.8
+"""How like a known name one is that was mistyped; chat_token and api_token are not."""
+
 _LISTS = ("bindings", "routes", "extensions")
 
 
@@ -63,10 +67,19 @@ def _check_secret_names(scope: JsonValue, at: Pointer, into: Decoding) -> None:
                         name_at,
                         "unknown_reference",
                         "the scope has no secret of this name",
-                        suggest(name, known)
-                        if known
-                        else "add it to secret_refs of the scope",
+                        _secret_remedy(name, known),
                     )
+
+
+def _secret_remedy(name: str, known: list[str]) -> str:
+    """Return what to do about an unknown secret.
+
+    Other secrets of the scope are never offered: whoever took one would hand it,
+    perhaps the bearer token, to a consumer that it is not meant for.
+    """
+    add = "add it to secret_refs of the scope, as file:NAME"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=_MISTYPED)
+    return f"did you mean {near[0]!r}? if not, {add}" if near else add
 
 
 def _check_pass_env(

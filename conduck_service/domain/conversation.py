@@ -114,9 +114,8 @@ class Conversation:
         This yes or no is all that is ever read out of message text; the folder
         itself identifies nothing.
         """
-        texts = [part.text for part in self.newest.parts if isinstance(part, TextPart)]
+        texts = (part.text for part in self.newest.parts if isinstance(part, TextPart))
         return any(
-            line.startswith(TRANSFER_LINE)
+            text.startswith(TRANSFER_LINE) or f"\n{TRANSFER_LINE}" in text
             for text in texts
-            for line in text.split("\n")
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,12 +10,12 @@ from pathlib import Path
 from conduck_service.base.processes import (
     Launch,
     LaunchError,
-    ProcessTree,
     Supervisor,
 )
 from conduck_service.domain.conversation import Conversation, ImagePart
 from conduck_service.domain.execution import FailureCode
 from conduck_service.domain.scope import Binding, Scope
+from conduck_service.executors.answer_files import read_answer
 from conduck_service.executors.argv import Placeholders, build_argv
 from conduck_service.executors.command_settings import COMMAND_SPEC, CommandConfig
 from conduck_service.executors.environment import engine_environment
@@ -26,6 +25,7 @@ from conduck_service.executors.programs import check_program
 from conduck_service.executors.results import read_result
 from conduck_service.executors.streams import EngineFile
 from conduck_service.executors.transcript import Prompt, build_prompt
+from conduck_service.executors.watching import Files, supervise
 from conduck_service.extension.executor import (
     Capabilities,
     ExecutionContext,
@@ -34,21 +34,6 @@ from conduck_service.extension.executor import (
     RunResult,
 )
 from conduck_service.extension.spec import Decoding
-
-TICK_SECONDS = 0.025
-"""Between looks at deadline, peer and output of a running engine.
-
-Short, because an engine that prints without end fills memory in between.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """What an engine reads and writes."""
-
-    stdin: EngineFile
-    stdout: EngineFile
-    stderr: EngineFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +80,17 @@ class CommandExecutor:
         with ExitStack() as stack:
             try:
                 prepared = self._prepare(config, context)
-                files = _open_files(_stdin_text(config, prepared), stack)
+                files = _open_files(config, prepared, stack)
             except OSError:
                 # C-IMG-06: an image that cannot be handed over is never left out.
                 return Failed(FailureCode.RESOURCE_UNAVAILABLE, "no room for the turn")
+            if config.prompt == "argument" and "\0" in prepared.prompt.text:
+                # JSON can say it and no argv can hold it. To leave it out would
+                # be to answer what nobody asked, and no shorter text would do.
+                return Failed(FailureCode.CANNOT_START, "the prompt holds NUL")
+            if (cut := context.interrupted()) is not None:
+                # Preparing takes its time too, and may have stopped half-way.
+                return Failed(cut)
             return self._run_prepared(config, context, prepared, files)
 
     def _prepare(self, config: CommandConfig, context: ExecutionContext) -> Prepared:
@@ -108,7 +100,7 @@ class CommandExecutor:
         if images:
             in_working_folder = config.images.dir == "working"
             folder = context.scratch(context.folder if in_working_folder else None)
-        paths = write_images(images, folder) if folder else {}
+        paths = write_images(images, folder, context.interrupted) if folder else {}
         prompt = build_prompt(
             conversation,
             paths,
@@ -150,9 +142,7 @@ class CommandExecutor:
             tree = self._supervisor.start(launch)
         except LaunchError as error:
             return _not_started(error)
-        return _supervise(tree, files, config, context) or _read(
-            config, files.stdout, prepared.answer_file
-        )
+        return supervise(tree, files, config, context) or _read(config, files, context)
 
     def _engine_environment(
         self, config: CommandConfig, context: ExecutionContext
@@ -166,16 +156,14 @@ class CommandExecutor:
         )
 
 
-def _open_files(stdin: str, stack: ExitStack) -> Files:
+def _open_files(config: CommandConfig, prepared: Prepared, stack: ExitStack) -> Files:
+    stdin = prepared.prompt.text if config.prompt == "stdin" else ""
     return Files(
         stdin=stack.enter_context(EngineFile.holding(stdin)),
         stdout=stack.enter_context(EngineFile.empty()),
         stderr=stack.enter_context(EngineFile.empty()),
+        answer_file=prepared.answer_file,
     )
-
-
-def _stdin_text(config: CommandConfig, prepared: Prepared) -> str:
-    return prepared.prompt.text if config.prompt == "stdin" else ""
 
 
 def _with_prompt(config: CommandConfig, prepared: Prepared) -> tuple[str, ...]:
@@ -214,62 +202,18 @@ def _not_started(error: LaunchError) -> Failed:
     return Failed(FailureCode.CANNOT_START, error.reason)
 
 
-def _supervise(
-    tree: ProcessTree, files: Files, config: CommandConfig, context: ExecutionContext
-) -> Failed | None:
-    """Wait until the tree is gone; return why the turn failed, if it did."""
-    cut: FailureCode | None = None
+def _read(config: CommandConfig, files: Files, context: ExecutionContext) -> RunResult:
+    limit = config.max_output_bytes + 1
     try:
-        while (ended := tree.wait(TICK_SECONDS)) is None:
-            if _is_over(files, config):
-                cut = cut or FailureCode.OUTPUT_LIMIT
-                _end_flood(tree, files)
-            elif cut is None and (cut := context.interrupted()):
-                tree.end(config.kill_grace_seconds)
-    except BaseException:
-        tree.end(0)
-        raise
-    # What was printed between the last look and the end counts as well.
-    if cut is None and _is_over(files, config):
-        cut = FailureCode.OUTPUT_LIMIT
-    if cut is not None:
-        return Failed(cut)
-    if ended.status:
-        kind = FailureCode.EXIT if ended.status > 0 else FailureCode.CRASH
-        return Failed(kind, f"exit status {ended.status}")
-    return None
-
-
-def _is_over(files: Files, config: CommandConfig) -> bool:
-    sizes = (files.stdout.size(), files.stderr.size())
-    return max(sizes) > config.max_output_bytes
-
-
-def _end_flood(tree: ProcessTree, files: Files) -> None:
-    """End who floods us, in its grace as well: at once and with no more room."""
-    files.stdout.close_writing()
-    files.stderr.close_writing()
-    tree.end(0)
-
-
-def _read(
-    config: CommandConfig, stdout: EngineFile, answer_file: Path | None
-) -> RunResult:
-    if answer_file is None:
-        return read_result(stdout.content(), config.output, config.strip)
-    try:
-        with open(answer_file, "rb", opener=_open_at_once) as file:
-            data = file.read(config.max_output_bytes + 1)
+        if files.answer_file is not None:
+            data = read_answer(files.answer_file, limit)
+        else:
+            data = files.stdout.content(limit)
     except OSError:
-        return Failed(FailureCode.NO_ANSWER, "the answer file cannot be read")
-    if len(data) > config.max_output_bytes:
+        return Failed(FailureCode.NO_ANSWER, "the answer cannot be read")
+    if len(data) == limit:
         return Failed(FailureCode.OUTPUT_LIMIT)
-    return read_result(data, config.output, config.strip)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    # A pipe of that name would be waited for forever.
-    return os.open(path, flags | os.O_NONBLOCK)
+    return read_result(data, config.output, config.strip, context.interrupted)
 
 
 def _check(binding: Binding, scope: Scope, into: Decoding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from conduck_service.domain.scope import Scope
@@ -26,10 +27,15 @@ def check_folder(cwd: Path | None, scope: Scope, into: Decoding) -> None:
             "the engine has no working folder",
             "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
         )
-    elif cwd is not None and not cwd.is_dir():
+    elif cwd is not None and not _is_folder(cwd):
         into.refuse(
             ("config", "cwd"),
             "invalid_config",
             "the working folder is no folder",
-            "make it, or name another",
+            "make it, let this user enter it, or name another",
         )
+
+
+def _is_folder(path: Path) -> bool:
+    # Path.is_dir() raises for one that is out of reach or has too long a name.
+    return os.path.isdir(path)  # noqa: PTH112 - it says no instead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from conduck_service.base.ids import new_id
@@ -26,8 +26,12 @@ _EXTENSIONS = {
 _UNKNOWN_EXTENSION = ".bin"
 
 
-def write_images(images: Iterable[ImagePart], folder: Path) -> dict[ImagePart, Path]:
+def write_images(
+    images: Iterable[ImagePart], folder: Path, interrupted: Callable[[], object]
+) -> dict[ImagePart, Path]:
     """Write each image to a file of its own and return the files.
+
+    It stops early, with some of the files, when the turn has to end.
 
     The bytes are exactly what the data URI decodes to (C-IMG-23). Names are
     random with an extension from a fixed table, so nothing of the request gets
@@ -36,7 +40,12 @@ def write_images(images: Iterable[ImagePart], folder: Path) -> dict[ImagePart, P
     Raises:
         OSError: A file could not be written; the turn must not go on.
     """
-    return {image: _write(image, folder) for image in images}
+    written = {}
+    for image in images:
+        if interrupted():
+            break
+        written[image] = _write(image, folder)
+    return written
 
 
 def _write(image: ImagePart, folder: Path) -> Path:

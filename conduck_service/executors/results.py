@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from conduck_service.base.jsonio import JsonValue, at_pointer
 from conduck_service.domain.execution import FailureCode, Finish, Usage
@@ -14,16 +14,47 @@ from conduck_service.executors.stripping import strip_machinery
 from conduck_service.extension.executor import Completed, Failed, RunResult
 
 _ABSENT: Final = object()
+_T = TypeVar("_T")
+Interrupted = Callable[[], FailureCode | None]
 
-# What an engine prints is read leniently: a NaN among its counts must not cost
-# the answer (C-META-06). What is sent on is strict all the same (C-RESP-21).
-_DECODER = json.JSONDecoder()
+# Longer ones make int() raise; as a float they are an infinity, which no count is.
+_MOST_DIGITS = 4_300
+
+
+def _number(text: str) -> int | float:
+    return int(text) if len(text) <= _MOST_DIGITS else float(text)
+
+
+# What an engine prints is read leniently: a NaN or an endless number among its
+# counts must not cost the answer (C-META-06). What is sent on is strict all the
+# same (C-RESP-21).
+_DECODER = json.JSONDecoder(parse_int=_number)
 # An object or an array at the beginning of a line; no ``[INFO]``.
 _BEGINNING = re.compile(r"^(?:\{\s*[\"}]|\[\s*[\[{\"\]tfn0-9-])", re.MULTILINE)
 _MOST_BROKEN_VALUES = 200
+_LOOKS_EVERY = 256
+
+MOST_LINES = 50_000
+"""Lines of ``jsonl`` that are read, blank ones apart, counted from the last."""
+
+# A sign that can be seen; white space, controls and what has no width is none.
+_VISIBLE = re.compile(
+    r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
 
 
-def read_result(data: bytes, output: Output, strip: Sequence[str]) -> RunResult:
+class _CutShortError(Exception):
+    """The turn was interrupted while its output was read."""
+
+    def __init__(self, code: FailureCode) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def read_result(
+    data: bytes, output: Output, strip: Sequence[str], interrupted: Interrupted
+) -> RunResult:
     """Return the answer that stands in an engine's output.
 
     Success is a conjunction: the output can be read, the engine's own signal is
@@ -34,11 +65,23 @@ def read_result(data: bytes, output: Output, strip: Sequence[str]) -> RunResult:
         data: Standard output, or the answer file with format ``file``.
         output: How to read it.
         strip: Which machinery to remove from the answer.
+        interrupted: Says why the turn must end now, if it must; asked between
+            the steps.
     """
     text = data.decode("utf-8", "replace")  # C-RESP-25
-    if output.format in ("text", "file"):
-        return _checked(text.rstrip("\r\n"), output, strip)  # C-RESP-24
-    records = _records(text, output)
+    try:
+        if output.format in ("text", "file"):
+            # C-RESP-24
+            return _checked(text.rstrip("\r\n"), output, strip, interrupted)
+        return _structured(text.removeprefix("\ufeff"), output, strip, interrupted)
+    except _CutShortError as cut:
+        return Failed(cut.code)
+
+
+def _structured(
+    text: str, output: Output, strip: Sequence[str], interrupted: Interrupted
+) -> RunResult:
+    records, is_whole = _records(text, output, interrupted)
     if not records:
         return Failed(FailureCode.ENGINE_ERROR, "there is no JSON in the output")
     signal = output.success
@@ -46,30 +89,73 @@ def read_result(data: bytes, output: Output, strip: Sequence[str]) -> RunResult:
         _last_at(records, signal.pointer), signal.equals
     ):
         return Failed(FailureCode.ENGINE_ERROR, "the success signal is not good")
-    result = _last_answer(records, output, strip)
+    result = _last_answer(records, output, strip, interrupted)
     if isinstance(result, Failed):
         return result
     return Completed(
         answer=result.answer,
-        usage=_usage(records, output),
+        # Counts of a part of the turn would be less than the truth (C-META-07).
+        usage=_usage(records, output) if is_whole else None,
         finish=_finish(records, output.finish),
     )
 
 
-def _records(text: str, output: Output) -> list[JsonValue]:
-    """Return the JSON values of the output, oldest first.
+def _look(interrupted: Interrupted) -> None:
+    if (code := interrupted()) is not None:
+        raise _CutShortError(code)
 
-    Lines end at LF only: U+2028 and its kind may stand inside a record. Lines
-    that are not JSON are notes of the engine and are passed over.
-    """
+
+def _looking(items: Iterable[_T], interrupted: Interrupted) -> Iterator[_T]:
+    """Yield the items, and look up now and then."""
+    for number, item in enumerate(items, start=1):
+        if number % _LOOKS_EVERY == 0:
+            _look(interrupted)
+        yield item
+
+
+def _records(
+    text: str, output: Output, interrupted: Interrupted
+) -> tuple[list[JsonValue], bool]:
+    """Return the JSON values of the output, oldest first, and whether all of them."""
     if output.format == "jsonl":
-        values = (_parsed(line) for line in text.split("\n"))
-        return [value for value in values if value is not _ABSENT]
+        return _line_records(text, interrupted)
     whole = _parsed(text)
-    found = list(_values_in(text)) if whole is _ABSENT else [whole]
+    if whole is not _ABSENT:
+        return [whole], True
     # C-RESP-12: of several values in noise, the last that holds an answer.
-    answering = [value for value in found if _is_answering(value, output)]
-    return (answering or found)[-1:]
+    last = answering = _ABSENT
+    for value in _looking(_values_in(text), interrupted):
+        last = value
+        answering = value if _is_answering(value, output) else answering
+    best = last if answering is _ABSENT else answering
+    return ([] if best is _ABSENT else [best]), True
+
+
+def _line_records(text: str, interrupted: Interrupted) -> tuple[list[JsonValue], bool]:
+    """Return the values of the last lines.
+
+    Lines that are not JSON are notes of the engine and are passed over.
+    """
+    records: list[JsonValue] = []
+    count = 0
+    for line in _looking(_lines_from_the_end(text), interrupted):
+        if not line or line.isspace():
+            continue
+        count += 1
+        if count > MOST_LINES:
+            return records[::-1], False
+        if (value := _parsed(line)) is not _ABSENT:
+            records.append(value)
+    return records[::-1], True
+
+
+def _lines_from_the_end(text: str) -> Iterator[str]:
+    """Yield the lines; they end at LF only, as U+2028 may stand inside a record."""
+    end = len(text)
+    while end >= 0:
+        start = text.rfind("\n", 0, end) + 1
+        yield text[start:end]
+        end = start - 1
 
 
 def _parsed(text: str) -> JsonValue:
@@ -126,7 +212,10 @@ def _is_answering(record: JsonValue, output: Output) -> bool:
 
 
 def _last_answer(
-    records: Sequence[JsonValue], output: Output, strip: Sequence[str]
+    records: Sequence[JsonValue],
+    output: Output,
+    strip: Sequence[str],
+    interrupted: Interrupted,
 ) -> Completed | Failed:
     """Return the last message that still holds an answer (C-RESP-11)."""
     assert output.answer is not None
@@ -135,15 +224,19 @@ def _last_answer(
         text = _at(record, output.answer)
         if not isinstance(text, str):
             continue
-        result = _checked(text, output, strip)
+        result = _checked(text, output, strip, interrupted)
         if not (isinstance(result, Failed) and result.code is FailureCode.NO_ANSWER):
             return result
     return result
 
 
-def _checked(text: str, output: Output, strip: Sequence[str]) -> Completed | Failed:
+def _checked(
+    text: str, output: Output, strip: Sequence[str], interrupted: Interrupted
+) -> Completed | Failed:
+    _look(interrupted)
     answer = strip_machinery(_whole_characters(text), strip)
-    if not answer.strip():  # C-RESP-07
+    _look(interrupted)
+    if not _VISIBLE.search(answer):  # C-RESP-07
         return Failed(FailureCode.NO_ANSWER, "the answer is blank")
     if any(pattern.search(answer) for pattern in output.failure_patterns):
         return Failed(FailureCode.ENGINE_ERROR, "a failure pattern was found")

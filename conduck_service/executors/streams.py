@@ -2,10 +2,14 @@
 
 A pipe is held open by whoever inherited it, so its reader waits for a forgotten
 grandchild; a file has a size that can be looked at, and its end is its end.
+
+On Linux seals keep an engine from filling memory through its input and from
+emptying its output. An engine may set seals of its own; none of them hurts us.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sys
@@ -40,6 +44,9 @@ class EngineFile:
         while view:
             view = view[file.write(view) :]
         file.seek(0)
+        if sys.platform == "linux":
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals | fcntl.F_SEAL_SEAL)
         return cls(file)
 
     @classmethod
@@ -47,11 +54,15 @@ class EngineFile:
         """Return a file for writing, in which nothing is ever overwritten.
 
         Appending keeps the pieces whole when several processes of the engine
-        write with descriptors of their own.
+        write with descriptors of their own. A ``> /dev/stdout`` opens the file
+        anew and would empty it; on Linux that is an error of who does it, unless
+        nothing was printed before.
         """
         file = _anonymous_file()
         flags = fcntl.fcntl(file, fcntl.F_GETFL)
         fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_APPEND)
+        if sys.platform == "linux":
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
         return cls(file)
 
     def __enter__(self) -> EngineFile:
@@ -73,12 +84,18 @@ class EngineFile:
         """Return how many bytes the file holds."""
         return os.fstat(self._file.fileno()).st_size
 
-    def content(self) -> bytes:
-        """Return everything that was written."""
-        return os.pread(self._file.fileno(), self.size(), 0)
+    def content(self, limit: int) -> bytes:
+        """Return what was written, at most ``limit`` bytes of it."""
+        return os.pread(self._file.fileno(), min(self.size(), limit), 0)
 
     def close_writing(self) -> None:
-        """Give back what the file holds, and on Linux let it never grow again."""
-        os.ftruncate(self._file.fileno(), 0)
-        if sys.platform == "linux":
-            fcntl.fcntl(self._file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+        """Let the file grow no more; what it holds is given back at its close.
+
+        Where files have no seals it is emptied instead. An engine that forbids
+        either gains nothing: it is being killed.
+        """
+        with contextlib.suppress(OSError):
+            if sys.platform == "linux":
+                fcntl.fcntl(self._file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+            else:
+                os.ftruncate(self._file.fileno(), 0)

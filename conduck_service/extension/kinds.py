@@ -233,7 +233,8 @@ class Regex:
             return INVALID
         try:
             return re.compile(text)
-        except re.error:
+        # Python says in four ways that a pattern is too deep, too large or wrong.
+        except (re.error, RecursionError, OverflowError, MemoryError):
             return into.refuse(
                 at,
                 "invalid_config",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -93,6 +93,11 @@ class Spec(Generic[T]):
     make: Callable[..., T]
     fields: tuple[Field, ...]
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the keys."""
+        return tuple(item.name for item in self.fields)
+
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> T | Mark:
         """Return the object made from JSON, or INVALID after noting why not.
 
@@ -121,15 +126,25 @@ class Spec(Generic[T]):
     def _refuse_unknown(
         self, value: Mapping[str, JsonValue], at: Pointer, into: Decoding
     ) -> None:
-        known = [item.name for item in self.fields]
         for key in value:
-            if key not in known:
+            if key not in self.keys:
                 into.refuse(
                     (*at, key),
                     "unknown_field",
                     "there is no such key here",
-                    suggest(key, known),
+                    self._remedy_for(key),
                 )
+
+    def _remedy_for(self, key: str) -> str:
+        """Return what to do about an unknown key: it may belong one level deeper."""
+        inside = [
+            item.name
+            for item in self.fields
+            if (inner := _inner_spec(item.kind)) and key in inner.keys
+        ]
+        if inside:
+            return f"it belongs one level deeper; move it into {' or '.join(inside)}"
+        return suggest(key, self.keys)
 
     def _decode_field(
         self,
@@ -145,7 +160,7 @@ class Spec(Generic[T]):
                     place,
                     "missing_field",
                     f"the key {item.name!r} is missing",
-                    f"add it: {item.doc}",
+                    f"add it: {item.doc}{_choices(item.kind)}",
                 )
             return item.default
         if value[item.name] is None:
@@ -155,7 +170,34 @@ class Spec(Generic[T]):
                 "null is not a value",
                 "leave the key out to get its default",
             )
-        return item.kind.decode(value[item.name], place, into)
+        decoded = item.kind.decode(value[item.name], place, into)
+        if isinstance(value[item.name], str) and decoded is INVALID:
+            _show_a_list(item.kind, place, into)
+        return decoded
+
+
+def _inner_spec(kind: Kind) -> Spec[Any] | None:
+    """Return the Spec of the object, or of each object in the list, of a kind."""
+    found = getattr(getattr(kind, "item", kind), "spec", None)
+    return found if isinstance(found, Spec) else None
+
+
+def _choices(kind: Kind) -> str:
+    words: tuple[str, ...] = getattr(kind, "words", ())
+    return f" Write one of {', '.join(words)}." if words else ""
+
+
+def _show_a_list(kind: Kind, at: Pointer, into: Decoding) -> None:
+    """Make the remedy an example where a text stands for a list of texts.
+
+    People write ``"engine --flag"``; that a kind wants texts is asked of itself,
+    since owners have kinds of their own.
+    """
+    trial = Decoding(base=into.base)
+    if _inner_spec(kind) is None and kind.decode(["text"], at, trial) is not INVALID:
+        into.problems[-1] = replace(
+            into.problems[-1], remedy='write a list, as in ["one", "two"]'
+        )
 
 
 def unique_by(items: Iterable[tuple[Pointer, str]], what: str, into: Decoding) -> None:

@@ -10,6 +10,7 @@ from conduck_service.base.jsonio import JsonError, JsonValue, decode_utf8, parse
 from conduck_service.base.safefiles import (
     Fault,
     SafeFileError,
+    check_file_there,
     check_private_dir,
     read_private,
 )
@@ -96,17 +97,21 @@ def read_secrets_file(folder: Path) -> dict[str, str]:
     Keeps: B-NAME-04, B-PERM-13.
     """
     path = folder / FILE_NAME
+    check_file_there(path)
     check_private_dir(folder)
     data = read_private(path, FILE_LIMIT)
+    where = ""
     try:
         value = parse(decode_utf8(data))
-    except JsonError:
+    except JsonError as error:
         value = None
+        if error.line:
+            where = f" (see line {error.line}, column {error.column})"
     if not isinstance(value, dict) or not all(map(_is_usable, value.values())):
         raise SafeFileError(
             path,
             Fault.KIND,
-            "it is not one JSON object with texts as values",
+            f"it is not one JSON object with texts as values{where}",
             'write {"NAME": "value", …}',
         )
     return value

@@ -11,6 +11,13 @@ _LINE_LIMIT = 4 * 1024
 _EXTRA_LIMIT = 64 * 1024
 """Bytes of extensions and trailers in one body; they are read for nothing."""
 
+_CODING_LIMIT = 1024 * 1024
+"""Bytes of size lines in one body, beyond as many as it has bytes of content.
+
+Every line costs processor time, and a body in pieces of one byte would cost
+minutes of it.
+"""
+
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})([ \t]*;[^\r]*)?")
 
 
@@ -27,6 +34,7 @@ class Chunks:
         self._start = 0
         self._end = 0
         self._extra = 0
+        self._coding = 0
         self._is_first = True
 
     def next_size(self) -> int:
@@ -42,11 +50,15 @@ class Chunks:
         if not self._is_first and self._read_line():
             raise BodyMalformed
         self._is_first = False
-        match = _SIZE_LINE.fullmatch(self._read_line())
+        line = self._read_line()
+        match = _SIZE_LINE.fullmatch(line)
         if match is None:
             raise BodyMalformed
         self._count_extra(len(match[2] or b""))
         size = int(match[1], 16)
+        self._coding += len(line) + 4 - size  # with both line ends
+        if self._coding > _CODING_LIMIT:
+            raise BodyMalformed
         if size == 0:
             self._skip_trailers()
         return size

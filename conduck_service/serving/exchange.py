@@ -26,6 +26,7 @@ from conduck_service.serving.dialect import (
 )
 from conduck_service.serving.framing import Head, UnreadableHeadError, read_head
 from conduck_service.serving.gateway import Gateway, Request
+from conduck_service.serving.guests import LINGER_BYTES, SHORT_LINGER_BYTES
 from conduck_service.serving.intake import Intake
 from conduck_service.serving.peer import PeerLeft, Writer
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from cheroot.server import HTTPServer
 
 _log = logging.getLogger(__name__)
+
+_SHORT = frozenset({401, 413})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ class Exchange:
     Attributes:
         socket: The connection; its timeout bounds each wait of the exchange.
         body: The request's body once the head was found good.
+        linger_bytes: How much of what is under way is read after the answer.
     """
 
     ssl_env = None
@@ -76,6 +80,7 @@ class Exchange:
         self.socket = sock
         self.wfile = Writer(sock)
         self.body: Body | None = None
+        self.linger_bytes = LINGER_BYTES
         self._received = received
         self._head: Head | None = None
         self._server = server
@@ -93,6 +98,8 @@ class Exchange:
         except Exception:
             _log_defect("a request could not be refused")
         if request.sent_headers:
+            if int(request.status[:3]) in _SHORT:  # C-CONN-11
+                self.linger_bytes = SHORT_LINGER_BYTES
             # A line that cannot be written costs no worker.
             with contextlib.suppress(Exception):
                 self._log(request)

@@ -11,8 +11,14 @@ from conduck_service.serving.framing import can_answer
 _READ_SIZE = 64 * 1024
 
 LINGER_SECONDS = 1.0
-LINGER_BYTES = 2 * 1024 * 1024
-"""How long and how much is read after an answer, so that it is not lost."""
+LINGER_BYTES = 96 * 1024 * 1024
+SHORT_LINGER_BYTES = 2 * 1024 * 1024
+"""How long and how much is read after an answer, so that it is not lost.
+
+A proxy that is cut while it forwards a body makes a failure of its own out of an
+answer that it had already, so a whole body is taken within the time. The small
+amount is for those who get nothing else: strangers, and bodies over the cap.
+"""
 
 
 class Verdict(Enum):
@@ -79,10 +85,10 @@ class Farewell:
 
     _scratch = memoryview(bytearray(_READ_SIZE))
 
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
+    def __init__(self, sock: socket.socket, deadline: float, limit: int) -> None:
         self.sock = sock
         self.deadline = deadline
-        self._left = LINGER_BYTES
+        self._left = limit
 
     def read(self) -> Verdict:
         """Drop what came; done at the peer's end or after enough of it."""

@@ -83,16 +83,20 @@ class ConnectionLoop:
         """Close the listener; returns when nobody can connect any more."""
         self._call(self._close_listener)
 
-    def see_off(self, sock: socket.socket) -> None:
+    def see_off(self, sock: socket.socket, limit: int) -> None:
         """Take an answered connection over, from any thread.
 
         The peer sees the end of the answer at once; the connection is closed
         when the peer has closed it too, or a moment later.
+
+        Args:
+            sock: The connection.
+            limit: Bytes that are read and dropped meanwhile.
         """
         with contextlib.suppress(OSError):
             sock.shutdown(socket.SHUT_WR)
         sock.setblocking(False)
-        if not self._post(functools.partial(self._begin_farewell, sock)):
+        if not self._post(functools.partial(self._begin_farewell, sock, limit)):
             sock.close()
 
     def finish(self) -> None:
@@ -245,8 +249,9 @@ class ConnectionLoop:
             self._forget(guest, room)
             self._deliver(guest.sock, guest.received)
 
-    def _begin_farewell(self, sock: socket.socket) -> None:
-        self._admit(Farewell(sock, time.monotonic() + LINGER_SECONDS), self._farewells)
+    def _begin_farewell(self, sock: socket.socket, limit: int) -> None:
+        deadline = time.monotonic() + LINGER_SECONDS
+        self._admit(Farewell(sock, deadline, limit), self._farewells)
 
     def _close_listener(self) -> None:
         if self._listener is None:

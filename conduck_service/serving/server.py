@@ -124,7 +124,7 @@ class Server:
             return
 
         def release(exchange: Exchange) -> None:
-            loop.see_off(exchange.socket)
+            loop.see_off(exchange.socket, exchange.linger_bytes)
             self._exchanges.remove(exchange)
 
         sock.settimeout(self._idle_seconds)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from conduck_service.base.safefiles import (
+    OWN_FOLDER,
     Fault,
     SafeFileError,
     atomic_write,
+    check_file_there,
     check_private_dir,
     make_private_dir,
     read_private,
@@ -119,6 +121,59 @@ def test_what_belongs_to_another_user_is_refused(tmp_path: Path) -> None:
         faults.append(caught.value.fault)
     assert faults == [Fault.OWNER] * 3
     assert file.read_bytes() == b"data"
+
+
+def test_nobody_is_told_to_change_a_folder_that_serves_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    sticky = tmp_path / "sticky"
+    for folder, bits in ((home, 0o755), (sticky, 0o1777)):
+        folder.mkdir()
+        folder.chmod(bits)
+    monkeypatch.setenv("HOME", str(home))
+    for folder in (home, sticky, Path("/"), Path("/tmp"), Path("/etc"), Path("/usr")):
+        with pytest.raises(SafeFileError) as caught:
+            check_private_dir(folder)
+        assert caught.value.remedy == OWN_FOLDER, folder
+
+
+def test_roots_own_folders_are_not_taken_for_the_systems(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root owns what the system owns")
+    tmp_path.chmod(0o755)
+    for folder, remedy in (
+        (Path("/usr/bin"), OWN_FOLDER),
+        (Path("/var/lib"), OWN_FOLDER),
+        (tmp_path, f"chmod 700 {tmp_path}"),
+    ):
+        with pytest.raises(SafeFileError) as caught:
+            check_private_dir(folder)
+        assert caught.value.remedy == remedy
+
+
+@pytest.mark.usefixtures("foreign")
+def test_nobody_is_told_to_take_a_folder_from_its_owner(tmp_path: Path) -> None:
+    with pytest.raises(SafeFileError) as caught:
+        check_private_dir(tmp_path)
+    assert caught.value.remedy == OWN_FOLDER
+
+
+def test_a_path_that_leads_to_no_file_is_told_as_such(tmp_path: Path) -> None:
+    private_file(tmp_path / "file", bits=0o644)
+    (tmp_path / "link").symlink_to("file")
+    check_file_there(tmp_path / "file")
+    found = {}
+    for name in ("nothing", "", "link", "file/below"):
+        with pytest.raises(SafeFileError) as caught:
+            check_file_there(tmp_path / name)
+        found[name] = (caught.value.fault, caught.value.reason)
+    assert found == {
+        "nothing": (Fault.MISSING, "there is no such file"),
+        "": (Fault.KIND, "it is a folder, not a regular file"),
+        "link": (Fault.LINK, "it is a symbolic link"),
+        "file/below": (Fault.SYSTEM, "Not a directory"),
+    }
 
 
 @pytest.mark.parametrize("bits", [0o600, 0o400])

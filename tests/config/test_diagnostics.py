@@ -300,6 +300,21 @@ def test_secret_names_are_secrets_of_the_scope() -> None:
     assert "did you mean 'token'?" in text_of(value)
 
 
+@pytest.mark.parametrize("name", ["engine_token", "api_token", "token", "zzz"])
+def test_no_other_secret_is_offered_for_an_unknown_one(name: str) -> None:
+    refs = {"chat_token": "file:chat_token"}
+    value = document(scope(bindings=[binding(secret_names=[name])], secret_refs=refs))
+    assert remedy_of(value) == "add it to secret_refs of the scope, as file:NAME"
+
+
+def test_a_mistyped_secret_is_told_with_both_ways_out() -> None:
+    refs = {"chat_token": "file:chat_token"}
+    entry = binding(secret_names=["chat_tokn"])
+    remedy = remedy_of(document(scope(bindings=[entry], secret_refs=refs)))
+    assert "did you mean 'chat_token'?" in remedy
+    assert "secret_refs" in remedy
+
+
 def test_reserved_and_secret_variables_are_not_passed_on() -> None:
     names = ["OS_TOKEN", "OPEN_CONDUIT_CONFIG", "ENGINE_KEY", "OSLO", "HTTPS_PROXY"]
     value = document(

@@ -67,6 +67,13 @@ def test_a_folder_that_cannot_be_shared_is_refused(home: Path, name: str) -> Non
     refuse(home, f"{home}/{name}")
 
 
+@pytest.mark.parametrize("name", ["a" * 300, "x/" * 3000, "file/x", "loop"])
+def test_a_folder_that_cannot_be_looked_at_is_refused(home: Path, name: str) -> None:
+    (home / "file").touch()
+    (home / "loop").symlink_to("loop")
+    refuse(home, f"{home}/{name}")
+
+
 @pytest.mark.parametrize("folder", ["/", "shared", "./shared", "~/shared"])
 def test_a_folder_is_named_by_its_absolute_path_below_the_root(
     home: Path, folder: str, monkeypatch: pytest.MonkeyPatch

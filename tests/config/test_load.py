@@ -79,6 +79,27 @@ def test_a_missing_file_is_told_with_a_way_out(config: Path) -> None:
     assert "another file" in refusal(config).remedy
 
 
+def test_a_mistyped_path_is_told_before_the_folder_is_looked_at(config: Path) -> None:
+    config.parent.chmod(0o755)
+    problem = refusal(config.with_name("confg.json"))
+    assert "there is no such file" in problem.message
+    assert problem.remedy == "write it, or name another file"
+    problem = refusal(config.parent)
+    assert "it is a folder" in problem.message
+    assert "name the file in it" in problem.remedy
+
+
+def test_a_config_in_the_home_folder_is_to_move_not_the_home_to_close(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.parent.chmod(0o755)
+    monkeypatch.setenv("HOME", str(config.parent))
+    problem = refusal(config)
+    assert problem.code == "unsafe_file"
+    assert problem.remedy.startswith("move the config into a private folder of its own")
+    assert "~/.config/open-conduit" in problem.remedy
+
+
 def test_a_file_has_at_most_one_mebibyte(config: Path) -> None:
     config.write_text(" " * LIMIT)
     assert read(config) == " " * LIMIT

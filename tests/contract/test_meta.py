@@ -67,6 +67,7 @@ MALFORMED = {
     "infinity": "Infinity",
     "huge": "1e400",
     "beyond_64_bits": "9223372036854775808",
+    "endless": "9" * 5000,
     "fraction": "7.5",
     "true": "true",
     "null": "null",

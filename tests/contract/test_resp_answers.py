@@ -45,6 +45,8 @@ TEXTS = {
     ),
     "one_line": (f"<think>x</think>{CALL} It is 4.", "It is 4."),
     "between": (f"First.\n{CALL}\nSecond.\n", "First.\nSecond."),
+    "unopened": ("Hm.\n</think>\n\nIt is 4.\n", "It is 4."),
+    "nested": ("<think>a<think>b</think>c</think>\nIt is 4.", "It is 4."),
     "twice": ("<think>x</think>\nA\n<think>y</think>\nB", "A\nB"),
 }
 
@@ -58,6 +60,12 @@ KEPT = {
     "tag_in_quotes": "> <think>x</think>",
     "address": "@ann: {please} call me",
     "decorator": "@cache(size)\ndef f(): ...",
+    "default": "@Input(name): { default }\nis how it is written.",
+    "dots": "@Input(name): {...}\nis how it is written.",
+    "indented_code": f"Write:\n\n    <think>x</think>\n\n\t{CALL}\n\nThen go.",
+    "block_in_a_list": f"1. Write:\n\n    ```\n{CALL}\n    ```\n2. Then go.",
+    "mentioned_end": "The tag `</think>` ends a thought.",
+    "mentioned_beginning": "A thought begins with\n<think>\nand then goes on.",
     "no_call": "@save(call_abc): all of it",
     "call_inside_a_line": f"It ran {CALL} and stopped.",
     "comparison": "1 < 2 > 0 & 3",

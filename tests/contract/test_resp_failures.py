@@ -50,8 +50,10 @@ SILENT = {
 BLANK = {
     "blank": engine(["print", "\n \n"]),
     "tabs": engine(["print", "\t \r\n\u3000\u2003"]),
+    "controls": engine(["print", "\x00\x07\ufeff\u200b"]),
     "thought_only": engine(["print", "<think>x</think>\n"]),
     "call_only": engine(["print", '@save(call_1): {"a": 1}\n']),
+    "literal_call_only": engine(["print", "@save(call_1): {...}\n"]),
     "open_thought": engine(["print", f"<think>\n{SECRET}"]),
     "json_blank": printing({"result": " \n"}, JSON),
     "jsonl_blank": engine(

@@ -15,6 +15,7 @@ import pytest
 from conduck_service.base.processes import Ended, LaunchError
 from conduck_service.base.supervision.kept import KeptSupervisor
 from conduck_service.base.supervision.sweep import snapshot
+from conduck_service.base.supervision.warden import CATCHABLE
 from tests.support.misbehaving import (
     ESCAPES,
     HOLDS_AN_ENGINE,
@@ -173,7 +174,7 @@ def test_signals_for_everybody_do_not_take_the_wardens(
     run = kept_bench.start(shell(f"{TELLS_PID}; sleep 60"))
     warden = parent(run.pid())
     for pid in (warden, kept._keeper.pid):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in CATCHABLE:
             os.kill(pid, number)
     assert run.tree.wait(0.1) is None
     assert is_alive(warden)
@@ -187,10 +188,10 @@ def test_two_hundred_turns_leave_nothing(
         return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
     def is_keeper_at_rest() -> bool:
-        """One waiting warden and no zombie; three streams, a socket and a pipe."""
+        """One waiting warden and no zombie; three streams, a socket, three ends."""
         proc = Path("/proc", str(kept._keeper.pid))
         told = (proc / "task" / proc.name / "children").read_text()
-        return len(told.split()) == 1 and len(list((proc / "fd").iterdir())) == 5
+        return len(told.split()) == 1 and len(list((proc / "fd").iterdir())) == 7
 
     wait_until(is_keeper_at_rest)
     before = used()
@@ -216,10 +217,11 @@ def test_the_keeper_is_small_and_holds_only_its_socket(kept: KeptSupervisor) -> 
     proc = Path("/proc", str(kept._keeper.pid))
     wait_until(lambda: len(children(kept._keeper.pid)) == 1)
     assert (proc / "environ").read_bytes() in {b"", b"LC_CTYPE=C.UTF-8\0"}
-    wait_until(lambda: len(list((proc / "fd").iterdir())) == 5)
+    wait_until(lambda: len(list((proc / "fd").iterdir())) == 7)
     places = {path.name: str(path.readlink()) for path in (proc / "fd").iterdir()}
     assert {places.pop(number) for number in "012"} == {os.devnull}
     kinds = sorted(place.partition(":")[0] for place in places.values())
-    assert kinds == ["pipe", "socket"]  # the pipe tells when the warden has a turn
+    # One pipe tells when the warden has a turn, one rings for the dead.
+    assert kinds == ["pipe", "pipe", "pipe", "socket"]
     resident = int((proc / "statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
     assert resident < 25_000_000

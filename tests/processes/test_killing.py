@@ -93,7 +93,7 @@ def test_what_may_not_be_killed_is_given_up_and_counted(
     monkeypatch.setattr(os, "kill", refuse)
     monkeypatch.setattr(os, "killpg", refuse)
     began = time.monotonic()
-    assert warden._kill(stay, bell) >= len(family)
+    assert warden.kill_all(stay, bell) >= len(family)
     assert time.monotonic() - began < 5.0
 
 
@@ -106,7 +106,7 @@ def test_what_does_not_die_is_given_up_after_a_while(
     monkeypatch.setattr(os, "killpg", do_nothing)
     monkeypatch.setattr(warden, "KILLING_LIMIT", 0.2)
     began = time.monotonic()
-    assert warden._kill(stay, bell) >= len(family)
+    assert warden.kill_all(stay, bell) >= len(family)
     assert 0.2 <= time.monotonic() - began < 5.0
 
 
@@ -118,4 +118,4 @@ def test_killing_is_given_up_when_every_look_meets_somebody_new(
 
     monkeypatch.setattr(warden, "stop_descendants", meet)
     monkeypatch.setattr(warden, "KILLING_LIMIT", 0.1)
-    assert warden._kill(stay, bell) >= 1
+    assert warden.kill_all(stay, bell) >= 1

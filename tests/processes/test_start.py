@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import sys
 import threading
@@ -155,6 +156,38 @@ def test_a_program_is_found_in_the_path_it_is_given(bench: Bench) -> None:
     run = bench.start(("engine",), environment={"PATH": path})
     assert run.ended() == Ended(0)
     assert run.output() == "mine\n"
+
+
+def test_a_folder_in_path_that_cannot_be_looked_at_is_passed_over(
+    bench: Bench,
+) -> None:
+    # Too long rather than forbidden: to root nothing is forbidden.
+    path = f"/{'x' * 300}:{os.defpath}"
+    run = bench.start(shell("exit 3"), environment={"PATH": path})
+    assert run.ended() == Ended(3)
+    with pytest.raises(LaunchError) as caught:
+        bench.start(("no-such-program",), environment={"PATH": path})
+    assert caught.value.reason == "not_found"
+
+
+def test_a_folder_that_cannot_be_looked_at_is_told(bench: Bench) -> None:
+    with pytest.raises(LaunchError) as caught:
+        bench.start(shell("exit 0"), folder=bench.folder / ("x" * 300))
+    assert caught.value.reason == "folder"
+
+
+def test_no_room_for_the_launch_is_told_and_leaves_nothing(kept_bench: Bench) -> None:
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only counted
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(LaunchError) as caught:
+            kept_bench.start(shell("exit 0"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.reason == "other"
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - likewise
+    assert kept_bench.start(shell("exit 4")).ended() == Ended(4)
 
 
 def test_no_program_comes_from_a_relative_folder(

@@ -168,6 +168,13 @@ def test_a_secrets_file_in_a_folder_open_to_others_is_refused(tmp_path: Path) ->
     assert failure(vault(tmp_path, key="file:key")).code is SecretCode.UNSAFE_FILE
 
 
+def test_a_missing_secrets_file_says_nothing_of_the_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    error = failure(vault(tmp_path, key="file:key"))
+    assert error.code is SecretCode.MISSING
+    assert "chmod" not in error.remedy
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -184,6 +191,13 @@ def test_a_secrets_file_in_a_folder_open_to_others_is_refused(tmp_path: Path) ->
 def test_a_secrets_file_is_one_object_of_texts(tmp_path: Path, content: str) -> None:
     keep(tmp_path, content)
     assert failure(vault(tmp_path, key="file:key")).code is SecretCode.UNSAFE_FILE
+
+
+def test_a_broken_secrets_file_is_told_with_its_place(tmp_path: Path) -> None:
+    keep(tmp_path, '{"key": "canary"\n "other": "canary"}')
+    error = failure(vault(tmp_path, key="file:key"))
+    assert "line 2, column 2" in error.remedy
+    assert "canary" not in str(error)
 
 
 def test_a_secrets_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -147,6 +147,13 @@ def test_broken_chunks_are_refused(data: bytes) -> None:
     end()
 
 
+def test_a_body_in_crumbs_is_cut_before_it_costs_minutes() -> None:
+    ours, finish = send_in_background(b"1\r\nx\r\n" * 400_000)
+    with ours, pytest.raises(BodyMalformed):
+        Body(Intake(ours, b""), length=None, chunked=True).read_all(10**8)
+    finish()
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"5", b"5\r\n", b"5\r\nhel", b"5\r\nhello\r\n", b"0\r\n"]
 )

@@ -121,6 +121,15 @@ def test_a_large_refused_body_is_not_drained(port: int) -> None:
     assert sent < 40 * MIB
 
 
+def test_a_proxy_can_send_a_whole_body_behind_a_refusal(port: int) -> None:
+    body = bytes(20 * MIB)
+    data = request("PUT", "/nowhere", token=TOKEN, body=body)
+    for _ in range(3):
+        with connect(port) as sock:
+            sock.sendall(data)  # raises when the connection is cut meanwhile
+            assert read_response(sock).status == 404
+
+
 @pytest.mark.req("C-CONN-11")
 def test_a_peer_that_neither_sends_nor_closes_is_let_go(port: int) -> None:
     length = ("Content-Length", str(200 * MIB))

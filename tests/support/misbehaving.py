@@ -29,6 +29,10 @@ PATIENCE = 20.0
 TELLS_PID = "echo $$ > pid.part; mv pid.part pid"
 IGNORES_TERM = f"trap '' TERM; {TELLS_PID}; sleep 60 & wait; wait"
 STOPS_ITSELF = f"{TELLS_PID}; kill -STOP $$; sleep 60"
+STOPS_ITS_WARDEN = "kill -STOP $PPID; echo hi"
+STOPS_ITS_WARDEN_ALWAYS = (
+    f"trap '' TERM; {TELLS_PID}; while :; do kill -STOP $PPID || exit; done"
+)
 CLOSES_ITS_STREAMS = f"exec <&- >&- 2>&-; {TELLS_PID}; sleep 60"
 LEAVES_A_CHILD = "sleep 60 & echo $! > pid.part; mv pid.part pid; echo done"
 HAS_MANY = (

@@ -20,6 +20,8 @@ from tests.support.service import (
     write_private,
 )
 
+VALID = "the config is valid (secrets were not looked at)\n"
+
 
 @pytest.fixture
 def good(tmp_path: Path) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def test_a_good_config_is_said_to_be_valid(
     file = written(tmp_path, good)
     done = run("config", "check", str(file))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{file}: the config is valid\n"
+    assert done.stdout == f"{file}: {VALID}"
     assert found(file) == (0, {"valid": True, "problems": []})
 
 
@@ -84,7 +86,7 @@ def test_a_missing_program_is_a_warning_only(
     file = written(tmp_path, good)
     done = run("config", "check", str(file))
     assert done.returncode == 0
-    assert done.stdout == f"{file}: the config is valid\n"
+    assert done.stdout == f"{file}: {VALID}"
     place = "scopes/0/bindings/0/config/argv/0"
     assert done.stderr.startswith(f"{file}: warning: {place}: program_not_found: ")
     status, answer = found(file)
@@ -212,6 +214,18 @@ def test_a_missing_file_is_told_with_its_path(tmp_path: Path) -> None:
     assert "another file" in problem["remedy"]
 
 
+@pytest.mark.parametrize("path", ["/nope.json", "/tmp/nope.json", "/", "/tmp", "~"])
+def test_a_wrong_path_asks_for_no_change_of_a_folder(tmp_path: Path, path: str) -> None:
+    tmp_path.chmod(0o755)
+    name = path.replace("~", str(tmp_path))
+    done = run("config", "check", name, environment={"HOME": str(tmp_path)})
+    assert done.returncode == 1
+    word = "there is no such file" if "nope" in path else "it is a folder"
+    assert word in done.stderr
+    assert "chmod" not in done.stderr
+    assert "chown" not in done.stderr
+
+
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
 def test_what_is_no_file_is_refused(
     tmp_path: Path, good: dict[str, Any], kind: str
@@ -261,12 +275,39 @@ def test_an_unreadable_file_is_told(tmp_path: Path, good: dict[str, Any]) -> Non
     assert str(file) in answer["problems"][0]["message"]
 
 
+def test_what_a_first_config_gets_wrong_is_told_with_what_to_write(
+    tmp_path: Path, good: dict[str, Any]
+) -> None:
+    engine = good["scopes"][0]["bindings"][0]
+    engine["config"]["argv"] = "engine --print"
+    engine["config"]["timeout_seconds"] = 60
+    engine["images"] = {"mode": "file"}
+    done = run("config", "check", str(written(tmp_path, good)))
+    place = "scopes/0/bindings/0"
+    lines = {line.split(": ")[1]: line for line in done.stderr.splitlines()}
+    assert lines[f"{place}/config/argv"].endswith('as in ["one", "two"]')
+    assert lines[f"{place}/config/timeout_seconds"].endswith("higher, beside config")
+    assert lines[f"{place}/images"].endswith("deeper, inside config")
+
+
+def test_a_claim_of_images_names_the_binding_that_takes_none(
+    tmp_path: Path, good: dict[str, Any]
+) -> None:
+    config = good["scopes"][0]["extensions"][0]["config"]
+    config["models"][0]["input_modalities"] = ["text", "image"]
+    _, answer = found(written(tmp_path, good))
+    (problem,) = answer["problems"]
+    assert problem["code"] == "unsupported_capability"
+    assert "binding 'engine' takes none" in problem["message"]
+    assert problem["remedy"] == "configure images there, or remove image here"
+
+
 def test_without_a_file_the_default_one_is_looked_at(
     tmp_path: Path, good: dict[str, Any]
 ) -> None:
     file = written(tmp_path, good)
     by_name = run("config", "check", environment={"OPEN_CONDUIT_CONFIG": str(file)})
-    assert by_name.stdout == f"{file}: the config is valid\n"
+    assert by_name.stdout == f"{file}: {VALID}"
     home = tmp_path / "home"
     default = home / ".config/open-conduit/config.json"
     default.parent.mkdir(mode=0o700, parents=True)

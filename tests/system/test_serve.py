@@ -58,7 +58,7 @@ def listening() -> Iterator[int]:
 def test_the_ready_line_has_the_address_and_no_secret(tmp_path: Path) -> None:
     with running(tmp_path, engine=stub(tmp_path, ["obey"])) as service:
         (line,) = service.log.splitlines()
-        assert line.endswith(f" info ready ready address={service.url}")
+        assert line.endswith(f" info ready requests are accepted address={service.url}")
         assert TOKEN not in service.log
 
 
@@ -152,7 +152,7 @@ def test_everything_wrong_with_the_config_is_told_at_once(tmp_path: Path) -> Non
         "scopes/0/bindings/0/config/argvv",
     ):
         assert f"{config}: {place}: " in words
-    assert f"open-conduit config check {config}" in words
+    assert f"{config}: the config cannot be used" in words
     assert "Traceback" not in words
 
 

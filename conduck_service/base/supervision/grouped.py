@@ -158,6 +158,7 @@ class GroupSupervisor:
 
 
 def _reason(error: OSError, launch: Launch) -> Reason:
-    if launch.folder.is_dir() and os.access(launch.folder, os.X_OK):
+    # Behind the slash only a folder that can be entered has anything.
+    if os.access(f"{launch.folder}/.", os.X_OK):
         return reason_of(error.errno)
     return "folder"

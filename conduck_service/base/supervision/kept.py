@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+from conduck_service.base.supervision.kept_tree import (
+    KeptTree,
+    is_readable,
+    receive,
+)
 from conduck_service.base.supervision.launch import (
-    Ended,
     Launch,
     LaunchError,
     find_program,
     reason_of,
 )
-from conduck_service.base.supervision.sweep import sweep
+from conduck_service.base.supervision.sweep import kill_family, send, snapshot
 from conduck_service.base.supervision.warden import pack
 
-_ANSWER_LIMIT = 30.0
+_WAKE_AFTER = 1.0
+_ANSWER_LIMIT = 5.0
 _ATTEMPTS = 3
+_SILENCES = 2
 _CLOSE_LIMIT = 2.0
-_LONGEST_WAIT = 3600.0
 _CODE = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from conduck_service.base.supervision.keeper import main; main(int(sys.argv[2]))"
@@ -34,41 +38,8 @@ _CODE = (
 _ROOT = Path(__file__).parents[3]
 
 
-class KeptTree:
-    """A process tree under a warden; dropping it ends the tree."""
-
-    def __init__(self, turn: socket.socket, marker: tuple[str, str]) -> None:
-        self._turn = turn
-        self._marker = marker
-        self._lock = threading.Lock()
-        self._ended: Ended | None = None
-
-    def wait(self, seconds: float) -> Ended | None:
-        """Return how it ended once the whole tree is gone, else None."""
-        number = self._turn.fileno()
-        if number >= 0 and _is_readable(number, seconds):
-            with self._lock:
-                self._take_report()
-        return self._ended
-
-    def _take_report(self) -> None:
-        if self._ended is not None:
-            return
-        report = _receive(self._turn)
-        self._turn.close()
-        if report:
-            status, leftovers = report[1:]
-            self._ended = Ended(int(status), int(leftovers))
-            return
-        # The warden was killed. Nobody knows its tree but by the marker.
-        sweep(self._marker[1], 0.0, self._marker[0])
-        self._ended = Ended(-signal.SIGKILL)
-
-    def end(self, grace: float) -> None:
-        """Begin to end the tree, and return at once."""
-        with self._lock, contextlib.suppress(OSError):
-            if self._ended is None:
-                self._turn.send(f"end {max(grace, 0.0)}".encode(), socket.MSG_DONTWAIT)
+class _SilentError(Exception):
+    """Raised when neither the keeper nor a warden of it does anything."""
 
 
 class KeptSupervisor:
@@ -109,26 +80,36 @@ class KeptSupervisor:
         Raises:
             LaunchError: It could not be started.
         """
-        plan = _write_plan(launch)
+        silences = 0
         try:
             for _ in range(_ATTEMPTS):
-                control = self._control
-                turn = _hand_over(control, plan, launch)
-                if turn is not None:
-                    return KeptTree(turn, launch.marker)
-                self._replace_lost_keeper(control)
+                keeper, control = self._awake_keeper()
+                try:
+                    with _written_plan(launch) as plan:
+                        tree = _hand_over(keeper, control, launch, plan)
+                except _SilentError:
+                    silences += 1
+                    self._replace_keeper(control)
+                    if silences == _SILENCES:
+                        break
+                    continue
+                if tree is not None:
+                    return tree
+                if _is_hung_up(control):
+                    self._replace_keeper(control)
         except OSError:
             raise LaunchError("other") from None
-        finally:
-            os.close(plan)
         raise LaunchError("other")
 
-    def _replace_lost_keeper(self, control: socket.socket) -> None:
-        if not _is_hung_up(control):
-            return
+    def _awake_keeper(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        with self._lock:
+            self._keeper.send_signal(signal.SIGCONT)  # an engine may have stopped it
+            return self._keeper, self._control
+
+    def _replace_keeper(self, control: socket.socket) -> None:
         with self._lock:
             if self._control is control and not self._is_closed:
-                _stop_keeper(self._keeper, control)
+                _drop_keeper(self._keeper, control)
                 self._keeper, self._control = self._start_keeper()
 
     def close(self) -> None:
@@ -139,51 +120,100 @@ class KeptSupervisor:
 
 
 def _stop_keeper(keeper: subprocess.Popen[bytes], control: socket.socket) -> None:
-    control.close()
+    keeper.send_signal(signal.SIGCONT)
+    with contextlib.suppress(OSError):
+        # Shut down, not closed: the keeper need not stay, for we are still here.
+        control.shutdown(socket.SHUT_WR)
     try:
         keeper.wait(_CLOSE_LIMIT)
     except subprocess.TimeoutExpired:
-        keeper.kill()
-        keeper.wait()
+        _drop_keeper(keeper, control)
+    control.close()
+
+
+def _drop_keeper(keeper: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """End a keeper that is dead or silent; its wardens at work go on."""
+    # Its end wakes its wardens. The waiting one sees the closed socket, and ends.
+    control.close()
+    keeper.kill()
+    keeper.wait()
+
+
+def _wake_wardens(keeper: subprocess.Popen[bytes]) -> None:
+    if keeper.poll() is not None:
+        return
+    keeper.send_signal(signal.SIGCONT)
+    send([item for item in snapshot() if item.parent == keeper.pid], signal.SIGCONT)
 
 
 def _hand_over(
-    control: socket.socket, plan: int, launch: Launch
-) -> socket.socket | None:
-    """Return the socket of a turn that has begun, or None if nobody took it."""
+    keeper: subprocess.Popen[bytes],
+    control: socket.socket,
+    launch: Launch,
+    plan: int,
+) -> KeptTree | None:
+    """Return the tree of a turn that has begun, or None if nobody took it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with contextlib.ExitStack() as closing:
         closing.enter_context(ours)
         with theirs:
-            stdio = [launch.stdin, launch.stdout, launch.stderr]
-            try:
-                socket.send_fds(control, [b"t"], [theirs.fileno(), plan, *stdio])
-            except OSError:
-                if _is_hung_up(control):
-                    return None
-                raise
-        if not _is_readable(ours.fileno(), _ANSWER_LIMIT):
-            raise LaunchError("other")  # closing ours ends what may come of it
-        report = _receive(ours)
+            if not _send_turn(control, theirs, plan, launch):
+                return None
+        if not _is_answered(ours, keeper):
+            # In this order: a warden empties the plan, then looks whether anybody
+            # waits. So a plan that is full after the close is never carried out.
+            ours.close()
+            if os.fstat(plan).st_size:
+                raise _SilentError
+            raise LaunchError("other")
+        report = receive(ours)
         if not report and os.fstat(plan).st_size:
             return None
         if not report:  # the warden was killed, and perhaps it had started it
-            sweep(launch.marker[1], 0.0, launch.marker[0])
+            kill_family(*launch.marker)
             raise LaunchError("other")
         if report[0] == "refused":
             stage, number = report[1:]
             raise LaunchError("folder" if stage == "folder" else reason_of(int(number)))
         closing.pop_all()
-    return ours
+    return KeptTree(ours, int(report[1]), launch.marker)
+
+
+def _is_answered(turn: socket.socket, keeper: subprocess.Popen[bytes]) -> bool:
+    if is_readable(turn.fileno(), _WAKE_AFTER):
+        return True
+    _wake_wardens(keeper)
+    return is_readable(turn.fileno(), _ANSWER_LIMIT - _WAKE_AFTER)
+
+
+def _send_turn(
+    control: socket.socket, turn: socket.socket, plan: int, launch: Launch
+) -> bool:
+    """Say whether there is somebody to take the turn."""
+    stdio = [launch.stdin, launch.stdout, launch.stderr]
+    try:
+        socket.send_fds(control, [b"t"], [turn.fileno(), plan, *stdio])
+    except TimeoutError:
+        raise _SilentError from None
+    except OSError:
+        if _is_hung_up(control):
+            return False
+        raise
+    return True
 
 
 def _is_hung_up(control: socket.socket) -> bool:
     number = control.fileno()  # below zero once it is closed here
-    return number < 0 or _is_readable(number, 0)
+    return number < 0 or is_readable(number, 0)
 
 
-def _write_plan(launch: Launch) -> int:
-    """Return a memory file with the launch; arguments never reach a disk."""
+@contextlib.contextmanager
+def _written_plan(launch: Launch) -> Iterator[int]:
+    """Hold a memory file with the launch; arguments never reach a disk.
+
+    Every attempt has one of its own: who was slow to take the last one may
+    empty it even now.
+    """
     assert sys.platform == "linux"
     try:
         program = os.fsencode(find_program(launch))
@@ -205,22 +235,9 @@ def _write_plan(launch: Launch) -> int:
         environment=environment,
     )
     plan = os.memfd_create("launch", os.MFD_CLOEXEC)
-    with open(plan, "wb", closefd=False) as file:
-        file.write(content)
-    return plan
-
-
-def _receive(turn: socket.socket) -> list[str]:
-    """Return the words of one report, or none when the other end is gone."""
-    for _ in range(2):
-        # A warden that closes with an unread order resets the connection; its
-        # report is still there, behind the error.
-        with contextlib.suppress(ConnectionResetError):
-            return turn.recv(256).decode().split()
-    return []
-
-
-def _is_readable(number: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(number, select.POLLIN)
-    return bool(poll.poll(math.ceil(min(seconds, _LONGEST_WAIT) * 1000)))
+    try:
+        with open(plan, "wb", closefd=False) as file:
+            file.write(content)
+        yield plan
+    finally:
+        os.close(plan)

@@ -157,9 +157,18 @@ def find_program(launch: Launch) -> str:
     folders = launch.environment.get("PATH", os.defpath).split(":")
     for folder in folders if name else ():
         path = Path(folder, name)
-        if not folder.startswith("/") or not path.exists():
+        if not folder.startswith("/") or not _is_there(path):
             continue
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
         reason = "not_executable"
     raise LaunchError(reason)
+
+
+def _is_there(path: Path) -> bool:
+    # What may not be looked at is no error: a PATH often names such folders, and
+    # exec passes them over as well.
+    try:
+        return path.exists()
+    except OSError:
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 # The keeper imports this module, and pathlib would make it larger and slower.
 # ruff: noqa: PTH123, PTH208
@@ -13,19 +13,27 @@ from collections.abc import Callable, Iterator
 _CHILDREN = "/proc/thread-self/children"
 
 
-def descendants() -> Iterator[int]:
+def children() -> list[int]:
+    """Return the process ids of this process's children."""
+    return _lookup()(os.getpid())
+
+
+def descendants(spared: Collection[int] = ()) -> Iterator[int]:
     """Yield the process ids of all that descend from this process, parents first.
 
     A generation is yielded whole before its children are looked up, so that
     whoever stops it there finds all of them. Processes that are born or
     re-parented meanwhile may be missed; only ``waitpid`` knows that nobody is
     left.
+
+    Args:
+        spared: Children that are left out, with all that descend from them.
     """
-    children = _lookup()
-    generation = children(os.getpid())
+    look_up = _lookup()
+    generation = [pid for pid in look_up(os.getpid()) if pid not in spared]
     while generation:
         yield from reversed(generation)  # the youngest are the likeliest to live
-        generation = [child for pid in generation for child in children(pid)]
+        generation = [child for pid in generation for child in look_up(pid)]
 
 
 def terminate_descendants(asked: set[int]) -> None:
@@ -43,7 +51,7 @@ def terminate_descendants(asked: set[int]) -> None:
             _send(pid, signal.SIGCONT)
 
 
-def stop_descendants(stopped: set[int]) -> bool:
+def stop_descendants(stopped: set[int], spared: Collection[int] = ()) -> bool:
     """Stop every descendant that is not yet stopped.
 
     What is stopped neither forks nor reaps, so the numbers stay theirs, and a
@@ -52,13 +60,14 @@ def stop_descendants(stopped: set[int]) -> bool:
 
     Args:
         stopped: The process ids that are stopped, which grows.
+        spared: Children that are left out, with all that descend from them.
 
     Returns:
         Whether any was there that could be signalled.
     """
     groups: set[int] = set()
     is_reached = False
-    for pid in descendants():
+    for pid in descendants(spared):
         if pid not in stopped:
             stopped.add(pid)
             _send_to_group(pid, signal.SIGSTOP, groups)

@@ -82,6 +82,36 @@ def sweep(prefix: str, grace: float, variable: str = MARKER) -> int:
     return len(met)
 
 
+def kill_family(variable: str, prefix: str, roots: Sequence[int] = ()) -> int:
+    """Kill a family until nobody is left, and return how many would not go.
+
+    First all are stopped, pass by pass, until a pass meets nobody new: what is
+    stopped does not fork.
+
+    Args:
+        variable: The variable that holds the marker.
+        prefix: A whole marker, or what it begins with.
+        roots: Processes whose descendants belong to it; they are spared
+            themselves.
+    """
+    give_up = time.monotonic() + GIVE_UP
+    stopped: set[tuple[int, str]] = set()
+    while True:
+        found = family(snapshot(), variable, prefix, roots)
+        victims = [item for item in found if item.pid not in roots]
+        is_late = time.monotonic() > give_up
+        if not victims or is_late:
+            send(victims, signal.SIGKILL)
+            return len(victims)
+        fresh = [item for item in victims if item.identity not in stopped]
+        if fresh:
+            stopped.update(item.identity for item in fresh)
+            send(fresh, signal.SIGSTOP)
+            continue
+        send(victims, signal.SIGKILL)
+        time.sleep(_PAUSE)
+
+
 def family(
     processes: Iterable[Process], variable: str, prefix: str, roots: Iterable[int] = ()
 ) -> list[Process]:

@@ -5,7 +5,7 @@ subreaper, so that a descendant whose parent ends becomes its child. That is why
 it finds what forked twice, made its own session and emptied its environment.
 
 It is sent the launch as a memory file, which it empties: from then on nobody else
-may start it. It talks with the daemon over one socket and says ``started`` or
+may start it. It talks with the daemon over one socket and says ``started <pid>`` or
 ``refused <stage> <errno>``, later ``ended <status> <leftovers>``. It may be told
 ``end <grace>``; a closed socket means that the daemon is gone.
 """
@@ -41,14 +41,15 @@ LOOK = 0.1
 KILLING_LIMIT = 10.0
 """Seconds after which killing gives up, in case of an undying process."""
 
-IGNORED = (
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGPIPE,
-)
-"""Signals that keeper and wardens outlive; only their sockets end them."""
+CATCHABLE = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+"""Signals whose effect a process may choose, all at their default in engines."""
+
+IGNORED = CATCHABLE - {signal.SIGCHLD}
+"""Signals that keeper and wardens outlive; only their sockets end them.
+
+A program that tells its parent that it is ready, with SIGUSR1 say, must not end
+its warden by that.
+"""
 
 _ROUND_MILLISECONDS = 10
 _REAPED_AT_ONCE = 4096  # a fork bomb may die faster than it can be reaped
@@ -136,7 +137,7 @@ def _spawn(plan: bytes, stdio: Sequence[int]) -> int:
             ],
             setsid=True,
             setsigmask=(),
-            setsigdef=IGNORED,
+            setsigdef=CATCHABLE,
         )
     except OSError as error:
         raise RefusalError("program", error.errno or 0) from None
@@ -148,10 +149,10 @@ class Bell:
     """Rings when a child has ended, so that ``poll`` can wait for it."""
 
     def __init__(self) -> None:
-        self.number, write = os.pipe()
+        self.number, self._rope = os.pipe()
         os.set_blocking(self.number, False)
-        os.set_blocking(write, False)
-        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        os.set_blocking(self._rope, False)
+        signal.set_wakeup_fd(self._rope, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _do_nothing)
 
     def hush(self) -> None:
@@ -160,6 +161,12 @@ class Bell:
             os.read(self.number, 65536)
         except BlockingIOError:
             return
+
+    def close(self) -> None:
+        """Ring no more."""
+        signal.set_wakeup_fd(-1)
+        os.close(self.number)
+        os.close(self._rope)
 
 
 def _do_nothing(_signal: int, _frame: object) -> None:
@@ -191,7 +198,7 @@ def serve(control: socket.socket, taken: int) -> None:
     for number in stdio:
         os.close(number)
     del plan
-    _say(turn, "started")
+    _say(turn, f"started {os.getpid()}")
     leftovers = _watch(engine, turn, bell)
     status = -signal.SIGKILL if engine.status is None else engine.status
     _say(turn, f"ended {status} {leftovers}")
@@ -212,7 +219,7 @@ def _watch(engine: Engine, turn: socket.socket, bell: Bell) -> int:
         if engine.status is not None:
             kill_at = min(kill_at, now + LEFTOVERS_GRACE)
         if now >= kill_at:
-            return _kill(engine.reap, bell)
+            return kill_all(engine.reap, bell)
         if kill_at < math.inf:
             terminate_descendants(asked)
         ready = poll.poll(_milliseconds(kill_at - now))
@@ -234,7 +241,7 @@ def _milliseconds(rest: float) -> int | None:
     return None if rest == math.inf else math.ceil(min(rest, LOOK) * 1000)
 
 
-def _kill(reap: Callable[[set[int]], bool], bell: Bell) -> int:
+def kill_all(reap: Callable[[set[int]], bool], bell: Bell) -> int:
     """Kill until nobody is left, and return how many would not go.
 
     First all are stopped, pass by pass, until a pass meets nobody new. Then all

@@ -69,6 +69,10 @@ SUCCESS = {"pointer": "/s", "equals": True}
             "invalid_config",
         ),
         ({"failure_patterns": ["("]}, "failure_patterns/0", "invalid_config"),
+        *[
+            ({"failure_patterns": [text]}, "failure_patterns/0", "invalid_config")
+            for text in ("(" * 20_000, "a{99999999999999999999}", "(?P<a>", "[")
+        ],
         ({"failure_patterns": "a"}, "failure_patterns", "invalid_type"),
         ({"strip": []}, "strip", "unknown_field"),
     ],

@@ -18,7 +18,7 @@ from conduck_service.executors.outputs import (
     Success,
     UsagePointers,
 )
-from conduck_service.executors.results import read_result
+from conduck_service.executors.results import MOST_LINES, read_result
 from conduck_service.executors.stripping import STRIP_WORDS
 from conduck_service.extension.executor import Completed, Failed, RunResult
 
@@ -27,9 +27,13 @@ NO_ANSWER = FailureCode.NO_ANSWER
 ENGINE_ERROR = FailureCode.ENGINE_ERROR
 
 
+def never() -> FailureCode | None:
+    return None
+
+
 def read(text: str | bytes, **output: Any) -> RunResult:
     data = text if isinstance(text, bytes) else text.encode("utf-8")
-    return read_result(data, Output(**output), STRIP_WORDS)
+    return read_result(data, Output(**output), STRIP_WORDS, never)
 
 
 def read_json(value: Any, **output: Any) -> RunResult:
@@ -280,7 +284,7 @@ def test_finish_says_length_or_stop_or_nothing(
 @given(st.binary(), st.sampled_from(["text", "json", "jsonl"]))
 def test_any_output_is_an_answer_or_a_failure(data: bytes, form: str) -> None:
     output = Output(format=form, answer=None if form == "text" else "/a")
-    result = read_result(data, output, STRIP_WORDS)
+    result = read_result(data, output, STRIP_WORDS, never)
     assert isinstance(result, Failed) or result.answer.strip()
 
 
@@ -290,8 +294,92 @@ def test_an_answer_in_json_arrives_as_it_is(text: str) -> None:
         json.dumps({"a": text}).encode("ascii"),
         Output(format="json", answer="/a"),
         strip=(),
+        interrupted=never,
     )
-    if text.strip():
+    if any("!" <= sign <= "~" for sign in text):
         assert answer(result) == text
-    else:
-        assert failure(result) is NO_ANSWER
+    elif isinstance(result, Completed):
+        assert result.answer == text
+        assert text.strip()
+
+
+BLANK = ["\x00", "\x07\x1b\x7f", "\ufeff", "\u200b\u200d \u2060", "\u3164", "\x85"]
+
+
+@pytest.mark.parametrize("text", BLANK)
+def test_text_that_nobody_can_see_is_no_answer(text: str) -> None:
+    assert failure(read(text)) is NO_ANSWER
+    assert failure(read_json({"a": text})) is NO_ANSWER
+    assert answer(read(f"{text}.{text}")) == f"{text}.{text}"
+
+
+MANY_DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_a_count_of_any_length_is_left_out_beside_the_answer(form: str) -> None:
+    text = f'{{"a":"ok","u":{{"p":{MANY_DIGITS},"c":5}},"x":[-{MANY_DIGITS}]}}'
+    result = read(text, format=form, answer="/a", usage=USAGE)
+    assert isinstance(result, Completed)
+    assert result.answer == "ok"
+    assert result.usage == Usage(completion_tokens=5)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_a_byte_order_mark_before_json_is_passed_over(form: str) -> None:
+    assert answer(read('\ufeff{"a":"ok"}\n', format=form, answer="/a")) == "ok"
+
+
+def test_deep_lines_cost_no_other_line() -> None:
+    deep = "[" * 5000 + "]" * 5000
+    text = f'{deep}\n{{"a":"ok"}}\n{deep}\n'
+    assert answer(read(text, format="jsonl", answer="/a")) == "ok"
+
+
+def test_only_the_last_lines_are_read_and_then_nothing_is_counted() -> None:
+    last = json.dumps(call(1, 2, a="ok"))
+    first = json.dumps(call(1, 2, a="old"))
+    for blank, wanted in (("\n", (2, 4)), ("{}\n", None)):
+        text = f"{first}\n" + blank * MOST_LINES + last
+        result = read(text, format="jsonl", answer="/a", usage=USAGE)
+        assert isinstance(result, Completed)
+        assert result.answer == "ok"
+        counts = result.usage and (
+            result.usage.prompt_tokens,
+            result.usage.completion_tokens,
+        )
+        assert counts == wanted
+    assert failure(
+        read(f"{first}\n" + "{}\n" * MOST_LINES, format="jsonl", answer="/a")
+    )
+
+
+LONG = [
+    ("jsonl", "{}\n" * 2_000_000),
+    ("jsonl", "\n" * 2_000_000),
+    ("jsonl", '{"a":"<think>"}\n' * 400_000),
+    ("json", "[]\n" * 600_000),
+]
+
+
+@pytest.mark.parametrize(("form", "text"), LONG)
+def test_reading_stops_when_the_turn_is_interrupted(form: str, text: str) -> None:
+    looks = iter([None, None, FailureCode.TIMEOUT])
+    output = Output(format=form, answer="/a")
+    start = time.process_time()
+    result = read_result(text.encode(), output, STRIP_WORDS, lambda: next(looks))
+    assert failure(result) is FailureCode.TIMEOUT
+    assert time.process_time() - start < 1
+
+
+def test_an_answer_that_took_too_long_to_strip_is_late() -> None:
+    looks = iter([None, FailureCode.TIMEOUT])
+    result = read_result(b"ok", Output(), STRIP_WORDS, lambda: next(looks))
+    assert failure(result) is FailureCode.TIMEOUT
+
+
+@pytest.mark.parametrize(("form", "text"), LONG)
+def test_output_of_any_length_is_read_in_little_time(form: str, text: str) -> None:
+    start = time.process_time()
+    read(text, format=form, answer="/a")
+    assert time.process_time() - start < 10
