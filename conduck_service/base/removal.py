@@ -54,7 +54,11 @@ def _move_up(name: str, root: int, token: str, numbers: itertools.count[int]) ->
     try:
         for child in _names(folder):
             target = f"{token}.{next(numbers)}"
-            os.rename(child, target, src_dir_fd=folder, dst_dir_fd=root)
+            try:
+                os.rename(child, target, src_dir_fd=folder, dst_dir_fd=root)
+            except PermissionError:  # a folder that its owner may not write to
+                _make_enterable(child, folder)
+                os.rename(child, target, src_dir_fd=folder, dst_dir_fd=root)
     finally:
         os.close(folder)
     os.rmdir(name, dir_fd=root)
