@@ -41,7 +41,7 @@ from tests.support.service import (
 REPOSITORY = Path(__file__).parents[2]
 MODELS = "/v1/models"
 CHAT = "/v1/chat/completions"
-CAP = 1_073_741_824
+CAP = 536_870_912
 MARK = "zebra-4711"
 """A text that stands in requests and must stand in no answer."""
 
@@ -174,7 +174,6 @@ PLAIN: dict[str, tuple[int, str, bytes]] = {
         "body_too_large",
         declared(str(CAP + 1)) + json.dumps({"messages": [user([image()])]}).encode(),
     ),
-    "no memory": (503, "overloaded", declared(str(600 * 1024 * 1024))),
     "chunks too large": (
         413,
         "body_too_large",
@@ -339,6 +338,10 @@ class _Collector:
         return held
 
     def crowded(self) -> None:
+        large = self.opened(declared(str(CAP)) + b"{")
+        wait_until(lambda: self.send(declared(str(CAP))).status == 503)
+        self.keep("no memory", 503, "overloaded", self.send(declared(str(CAP))))
+        large.close()
         stalled = [self.opened(declared("9") + b"{") for _ in range(16)]
         wait_until(lambda: self.send(post(b"{")).status == 503)
         self.keep("too many uploads", 503, "overloaded", self.send(post(b"{")))
