@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from conduck_service.serving.chunks import Chunks
 from conduck_service.serving.intake import (
@@ -12,10 +14,16 @@ from conduck_service.serving.intake import (
     BodyTooLarge,
     Intake,
 )
+from conduck_service.serving.peer import is_readable_within
+from conduck_service.serving.spooling import BUFFER, spool, write_all
 
 __all__ = ["Body", "BodyCut", "BodyMalformed", "BodyStalled", "BodyTooLarge"]
 
 _FIRST_SIZE = 64 * 1024
+_ANY_SIZE = 1 << 62
+
+SKIP_SECONDS = 1.0
+"""How long a rest that nobody wanted may take to come, all in all."""
 
 
 class Body:
@@ -44,11 +52,20 @@ class Body:
         self.is_reading = False
         self._intake = intake
         self._invite = invite
+        self._chunks: Chunks | None = None
+        self._was_begun = False
 
     @property
     def framed(self) -> bool:
         """Whether the request declares a body, be it an empty one."""
         return self.chunked or self.length is not None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether all of it came with the head, so that reading takes no time."""
+        return self.complete or (
+            not self.chunked and self._intake.early_size >= (self.length or 0)
+        )
 
     def read_all(
         self, limit: int, *, on_growth: Callable[[int], None] | None = None
@@ -73,19 +90,104 @@ class Body:
             raise BodyTooLarge
         if self.complete:
             return bytearray()
+        with self._reading():
+            if self.chunked:
+                return self._read_chunks(limit, on_growth)
+            return self._read_known(self.length or 0)
+
+    def read_to(self, descriptor: int, limit: int) -> int:
+        """Write the whole body to a file from its current position; call this once.
+
+        Memory stays constant. A sender that expects ``100 Continue`` is told so
+        now, as in ``read_all``.
+
+        Args:
+            descriptor: The open file.
+            limit: Most bytes to take.
+
+        Returns:
+            The size of the body in bytes.
+
+        Raises:
+            BodyTooLarge: The body is longer than the limit; with a declared length
+                nothing was read.
+            BodyStalled: Nothing came for the idle time.
+            BodyCut: The peer left before the end.
+            BodyMalformed: The chunked coding is broken.
+            OSError: The file does not take it (ENOSPC, EDQUOT, EFBIG).
+        """
+        if (self.length or 0) > limit:
+            raise BodyTooLarge
+        if self.complete:
+            return 0
+        with self._reading():
+            if self.chunked:
+                self._spool_chunks(descriptor, limit)
+            else:
+                for size in spool(self._intake, descriptor, self.length or 0):
+                    self.received += size
+        return self.received
+
+    def is_skippable(self, limit: int) -> bool:
+        """Say whether what is unread can be dropped without any doubt of its end.
+
+        It cannot when somebody failed to read it, when it comes in chunks, when it
+        is longer than the limit in bytes, or when its sender may wait to be asked.
+        """
+        if self.complete:
+            return True
+        is_withheld = self._invite is not None
+        is_doubtful = self.chunked or self._was_begun or is_withheld
+        return not is_doubtful and (self.length or 0) <= limit
+
+    def skip(self, limit: int) -> bool:
+        """Read and drop an unread body, so that the connection can be kept.
+
+        Args:
+            limit: Most bytes to drop.
+
+        Returns:
+            Whether the body is at its end now; not so when it is not skippable, or
+            does not come within :data:`SKIP_SECONDS`.
+        """
+        if self.complete or not self.is_skippable(limit):
+            return self.complete
+        deadline = time.monotonic() + SKIP_SECONDS
+        length = self.length or 0
+        scratch = memoryview(bytearray(length))
+        try:
+            with self._reading():
+                while self.received < length:
+                    self._await(deadline)
+                    self.received += self._intake.read_into(scratch[self.received :])
+        except (BodyStalled, BodyCut):
+            return False
+        return True
+
+    @property
+    def leftover(self) -> bytes:
+        """What came behind the body, once that is complete: the next request."""
+        behind = bytes(self._intake.take_early(_ANY_SIZE))
+        return self._chunks.leftover + behind if self._chunks else behind
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        self._was_begun = True
         self.is_reading = True
         try:
             if self._invite is not None and not self._intake.has_begun:
                 self._invite()
-            data = (
-                self._read_chunks(limit, on_growth)
-                if self.chunked
-                else self._read_known(self.length or 0)
-            )
+            yield
         finally:
             self.is_reading = False
         self.complete = True
-        return data
+
+    def _await(self, deadline: float) -> None:
+        left = max(0.0, deadline - time.monotonic())
+        if not self._intake.has_begun and not is_readable_within(
+            self._intake.socket, left
+        ):
+            raise BodyStalled
 
     def _read_known(self, length: int) -> bytearray:
         data = bytearray()
@@ -99,7 +201,7 @@ class Body:
     def _read_chunks(
         self, limit: int, on_growth: Callable[[int], None] | None
     ) -> bytearray:
-        chunks = Chunks(self._intake)
+        chunks = self._chunks = Chunks(self._intake)
         data = bytearray()
         while size := chunks.next_size():
             end = self.received + size
@@ -112,6 +214,23 @@ class Body:
                     self.received += chunks.read_into(rest)
         del data[self.received :]
         return data
+
+    def _spool_chunks(self, descriptor: int, limit: int) -> None:
+        chunks = self._chunks = Chunks(self._intake)
+        buffer = memoryview(bytearray(BUFFER))
+        filled = 0
+        while size := chunks.next_size():
+            end = self.received + size
+            if end > limit:
+                raise BodyTooLarge
+            while self.received < end:
+                if filled == len(buffer):
+                    write_all(descriptor, buffer)
+                    filled = 0
+                got = chunks.read_into(buffer[filled : filled + end - self.received])
+                filled += got
+                self.received += got
+        write_all(descriptor, buffer[:filled])
 
 
 def _grow(data: bytearray, limit: int, on_growth: Callable[[int], None] | None) -> None:

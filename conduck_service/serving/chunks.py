@@ -37,6 +37,11 @@ class Chunks:
         self._coding = 0
         self._is_first = True
 
+    @property
+    def leftover(self) -> bytes:
+        """What came behind the body, once that is at its end."""
+        return bytes(self._buffer[self._start : self._end])
+
     def next_size(self) -> int:
         """Return the size of the next chunk; 0 when the body is at its end.
 

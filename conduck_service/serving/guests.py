@@ -54,10 +54,17 @@ class Arrival:
         received: What it has sent so far.
     """
 
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
+    def __init__(
+        self, sock: socket.socket, deadline: float, received: bytearray | None = None
+    ) -> None:
         self.sock = sock
         self.deadline = deadline
-        self.received = bytearray()
+        self.received = bytearray() if received is None else received
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is something to answer."""
+        return bool(self.received) and can_answer(self.received, 0)
 
     def read(self) -> Verdict:
         """Collect bytes until there is something to answer."""

@@ -26,16 +26,29 @@ class Intake:
 
     The socket's timeout is the idle limit: it bounds each wait for bytes, not
     the whole transfer (C-TIME-09, C-TIME-10).
+
+    Attributes:
+        socket: The connection.
     """
 
     def __init__(self, sock: socket.socket, early: bytes) -> None:
-        self._sock = sock
+        self.socket = sock
         self._early = memoryview(early)
+
+    @property
+    def early_size(self) -> int:
+        """Bytes that came with the head and were not taken yet."""
+        return len(self._early)
 
     @property
     def has_begun(self) -> bool:
         """Whether bytes are here already."""
         return len(self._early) > 0
+
+    def take_early(self, limit: int) -> memoryview:
+        """Return what came with the head and was not read yet, up to the limit."""
+        taken, self._early = self._early[:limit], self._early[limit:]
+        return taken
 
     def read_into(self, target: memoryview) -> int:
         """Fill the beginning of the target and return by how many bytes.
@@ -45,12 +58,11 @@ class Intake:
             BodyCut: The peer has closed or reset the connection.
         """
         if self.has_begun:
-            size = min(len(target), len(self._early))
-            target[:size] = self._early[:size]
-            self._early = self._early[size:]
-            return size
+            early = self.take_early(len(target))
+            target[: len(early)] = early
+            return len(early)
         try:
-            size = self._sock.recv_into(target)
+            size = self.socket.recv_into(target)
         except TimeoutError:
             raise BodyStalled from None
         except OSError:

@@ -24,9 +24,11 @@ from conduck_service.serving.guests import (
 _log = logging.getLogger(__name__)
 
 GUEST_LIMIT = 512
-"""Connections of each kind that wait at once; beyond it the oldest is closed."""
+"""Connections that wait for a head, and that are seen off, at once.
 
-_ACCEPTS_A_TURN = 64
+Beyond it the oldest is closed, a kept one first.
+"""
+
 _PAUSE_SECONDS = 0.25
 _LOG_SECONDS = 60.0
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -38,8 +40,8 @@ Room = dict[Guest, None]
 class ConnectionLoop:
     """Accepts connections, hands whole heads on, and sees answered ones off.
 
-    An idle or half-sent head waits here and costs no worker; so does a peer that
-    is slow to take its answer.
+    An idle or half-sent head waits here and costs no worker; so does a kept
+    connection between two requests, and a peer that is slow to take its answer.
 
     Keeps: C-TIME-11, C-TIME-12.
     """
@@ -51,12 +53,15 @@ class ConnectionLoop:
         name: str,
         head_seconds: float,
         deliver: Callable[[socket.socket, bytearray], None],
+        keep_seconds: float = 0,
     ) -> None:
         self._listener: socket.socket | None = listener
         self._name = name
         self._head_seconds = head_seconds
+        self._keep_seconds = keep_seconds
         self._deliver = deliver
         self._arrivals: Room = {}
+        self._kept: Room = {}
         self._farewells: Room = {}
         self._resume_at: float | None = None
         self._logged_at = -_LOG_SECONDS
@@ -80,8 +85,19 @@ class ConnectionLoop:
         self._thread.start()
 
     def close_doors(self) -> None:
-        """Close the listener; returns when nobody can connect any more."""
+        """Close the listener and idle kept connections; returns when that is done."""
         self._call(self._close_listener)
+
+    def take_back(self, sock: socket.socket, received: bytearray) -> None:
+        """Take a connection over that is good for another request, from any thread.
+
+        Args:
+            sock: The connection.
+            received: What has come of the next request.
+        """
+        sock.setblocking(False)
+        if not self._post(functools.partial(self._keep, sock, received)):
+            sock.close()
 
     def see_off(self, sock: socket.socket, limit: int) -> None:
         """Take an answered connection over, from any thread.
@@ -154,16 +170,15 @@ class ConnectionLoop:
         while self._inbox:
             self._inbox.popleft()()
         now = time.monotonic()
-        for room in (self._arrivals, self._farewells):
+        for room in (self._arrivals, self._kept, self._farewells):
             while room and (oldest := next(iter(room))).deadline <= now:
                 self._dismiss(oldest, room)
         if self._resume_at is not None and now >= self._resume_at:
             self._resume()
 
     def _time_left(self) -> float | None:
-        moments = [
-            next(iter(r)).deadline for r in (self._arrivals, self._farewells) if r
-        ]
+        rooms = (self._arrivals, self._kept, self._farewells)
+        moments = [next(iter(room)).deadline for room in rooms if room]
         if self._resume_at is not None:
             moments.append(self._resume_at)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
@@ -172,38 +187,64 @@ class ConnectionLoop:
         self._wake.recv(4096)
 
     def _accept(self) -> None:
-        for _ in range(_ACCEPTS_A_TURN):
-            if self._listener is None:
-                return
-            try:
-                sock, _ = self._listener.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in _EXHAUSTED and not self._make_room():
-                    return
-                continue
-            sock.setblocking(False)
-            # macOS refuses this for a peer that has gone already.
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            deadline = time.monotonic() + self._head_seconds
-            self._admit(Arrival(sock, deadline), self._arrivals)
+        """Take one connection; the selector says so again if there are more.
 
-    def _make_room(self) -> bool:
-        """Close the oldest arrival, so that idle peers keep nobody out.
+        Asking until there is none would cost more, most of the time in vain.
+        """
+        if self._listener is None:
+            return
+        try:
+            sock, _ = self._listener.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno in _EXHAUSTED:
+                self._make_room()
+            return
+        sock.setblocking(False)
+        # macOS refuses this for a peer that has gone already.
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._make_place()
+        # Most often the request is there by now.
+        self._expect(Arrival(sock, time.monotonic() + self._head_seconds))
+
+    def _expect(self, guest: Arrival) -> None:
+        """Hand a connection on if its head is there, or wait for the rest of it."""
+        verdict = guest.read()
+        if verdict is Verdict.READY:
+            self._deliver(guest.sock, guest.received)
+        elif verdict is Verdict.CLOSE:
+            guest.sock.close()
+        else:
+            self._admit(guest, self._arrivals)
+
+    def _keep(self, sock: socket.socket, received: bytearray) -> None:
+        now = time.monotonic()
+        if received:
+            guest = Arrival(sock, now + self._head_seconds, received)
+            if guest.is_ready:
+                self._deliver(sock, received)
+            else:
+                self._expect(guest)
+        elif self._listener is None:
+            sock.close()
+        else:
+            self._admit(Arrival(sock, now + self._keep_seconds), self._kept)
+
+    def _make_room(self) -> None:
+        """Close the oldest idle connection, so that idle peers keep nobody out.
 
         Without one, accepting pauses: the listener stays readable, and trying
         again at once would spin.
         """
         assert self._listener is not None
         self._warn("out of file descriptors: connections have to wait or go")
-        if self._arrivals:
-            self._dismiss(next(iter(self._arrivals)), self._arrivals)
-            return True
+        if self._kept or self._arrivals:
+            self._dismiss_oldest(self._kept or self._arrivals)
+            return
         self._selector.unregister(self._listener)
         self._resume_at = time.monotonic() + _PAUSE_SECONDS
-        return False
 
     def _resume(self) -> None:
         self._resume_at = None
@@ -219,8 +260,10 @@ class ConnectionLoop:
             _log.warning(message, extra={"action": "connections", "server": self._name})
 
     def _admit(self, guest: Guest, room: Room) -> None:
-        if len(room) >= GUEST_LIMIT:
-            self._dismiss(next(iter(room)), room)
+        if room is not self._farewells:
+            self._make_place()
+        elif len(room) >= GUEST_LIMIT:
+            self._dismiss_oldest(room)
         look = functools.partial(self._attend, guest, room)
         try:
             self._selector.register(guest.sock, selectors.EVENT_READ, look)
@@ -228,6 +271,13 @@ class ConnectionLoop:
             guest.sock.close()
             return
         room[guest] = None
+
+    def _make_place(self) -> None:
+        if len(self._arrivals) + len(self._kept) >= GUEST_LIMIT:
+            self._dismiss_oldest(self._kept or self._arrivals)
+
+    def _dismiss_oldest(self, room: Room) -> None:
+        self._dismiss(next(iter(room)), room)
 
     def _dismiss(self, guest: Guest, room: Room) -> None:
         self._forget(guest, room)
@@ -248,12 +298,20 @@ class ConnectionLoop:
             assert isinstance(guest, Arrival)
             self._forget(guest, room)
             self._deliver(guest.sock, guest.received)
+        elif room is self._kept:
+            # The next request has begun, and its head has a time of its own.
+            assert isinstance(guest, Arrival)
+            self._forget(guest, room)
+            guest.deadline = time.monotonic() + self._head_seconds
+            self._admit(guest, self._arrivals)
 
     def _begin_farewell(self, sock: socket.socket, limit: int) -> None:
         deadline = time.monotonic() + LINGER_SECONDS
         self._admit(Farewell(sock, deadline, limit), self._farewells)
 
     def _close_listener(self) -> None:
+        while self._kept:
+            self._dismiss_oldest(self._kept)
         if self._listener is None:
             return
         if self._resume_at is None:

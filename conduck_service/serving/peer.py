@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import select
 import socket
+import struct
+import sys
+import termios
 
 # Linux tells a half-closed peer even while bytes of it wait unread; macOS says
 # so with POLLHUP.
 _LEFT = (
     getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR | select.POLLNVAL
 )
+
+_SO_NWRITE = 0x1024
+"""The option with which macOS tells how much of what was sent is on its way."""
 
 
 class PeerLeft(Exception):  # noqa: N818 - named for what happened
@@ -39,26 +47,84 @@ def has_left(sock: socket.socket) -> bool:
         return True
 
 
-class Writer:
-    """Writes to a peer; each wait for room is bounded by the socket's timeout.
+def is_readable_within(sock: socket.socket, seconds: float) -> bool:
+    """Wait for bytes, or for the end of them; say whether they came in time."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
-    cheroot's own writer copies all that is left for every piece it sends, and
-    ``sendall`` bounds the whole instead of each wait.
+
+class Writer:
+    """Writes to a peer that may pause, but not for longer than the socket's timeout.
+
+    The time counts from the last byte that moved: a phone in a pocket takes
+    little, and late. Sockets with a timeout never block in the kernel, so most
+    writes are one system call here.
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self.socket = sock
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write all of the bytes.
 
         Raises:
             PeerLeft: The peer has gone, or takes nothing for the idle time.
         """
+        sent = self._send(data)
+        while sent < len(data):
+            with memoryview(data) as view, view[sent:] as rest:
+                size = self._send(rest)
+            sent += size
+            if not size:
+                self.wait_for_room()
+
+    def announce(self, head: bytes) -> None:
+        """Write bytes that more follow at once, in the same packet if possible.
+
+        Raises:
+            PeerLeft: The peer has gone, or takes nothing for the idle time.
+        """
         try:
-            with memoryview(data) as view:
-                sent = 0
-                while sent < len(data):
-                    sent += self._sock.send(view[sent:])
+            sent = self.socket.send(head, getattr(socket, "MSG_MORE", 0))
         except OSError as error:
             raise PeerLeft from error
+        if sent < len(head):
+            self.write(head[sent:])
+
+    def wait_for_room(self) -> None:
+        """Wait until something can be sent again.
+
+        Raises:
+            PeerLeft: Nothing has moved for the idle time.
+        """
+        poll = select.poll()
+        poll.register(self.socket, select.POLLOUT)
+        seconds = self.socket.gettimeout()
+        before = _count_unsent(self.socket)
+        while not poll.poll(None if seconds is None else seconds * 1000):
+            # A buffer of megabytes counts as full until a third of it is free,
+            # so a slow peer may well have taken some.
+            left = _count_unsent(self.socket)
+            if left == before:
+                raise PeerLeft
+            before = left
+
+    def _send(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self.socket.fileno(), data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise PeerLeft from error
+
+
+def _count_unsent(sock: socket.socket) -> int:
+    """Return how many bytes the peer's system has not confirmed; 0 if unknown."""
+    try:
+        if sys.platform == "darwin":
+            return sock.getsockopt(socket.SOL_SOCKET, _SO_NWRITE)
+        answer = fcntl.ioctl(sock, termios.TIOCOUTQ, struct.pack("i", 0))
+        return int(struct.unpack("i", answer)[0])
+    except OSError:
+        return 0

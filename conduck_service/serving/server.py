@@ -1,4 +1,4 @@
-"""The HTTP server of a listener: loopback only, one request a connection."""
+"""The HTTP server of a listener: loopback only, with workers of cheroot."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cheroot import wsgi
 
 from conduck_service.serving.bearer import Gate
 from conduck_service.serving.dialect import Dialect
+from conduck_service.serving.environ import SOFTWARE, common_environ
 from conduck_service.serving.exchange import Exchange, Terms
 from conduck_service.serving.loop import ConnectionLoop
 
@@ -36,6 +38,10 @@ class Server:
 
     The application finds ``conduck.body`` (a ``Body``) and
     ``conduck.client_gone`` (a function) in its environ; ``wsgi.input`` is closed.
+    It may return a ``FileRange``.
+
+    With ``keep_seconds`` a connection is good for more requests, and may be idle
+    between them for that long; without, every answer closes its connection.
 
     Attributes:
         port: The port; once started, the one that is bound.
@@ -53,14 +59,23 @@ class Server:
         name: str,
         head_seconds: float = 15,
         idle_seconds: float = 60,
+        keep_seconds: float = 0,
     ) -> None:
         self.port = port
-        self._app = app
-        self._terms = Terms(name=name, gate=gate, dialect=dialect, route_of=route_of)
+        self._terms = Terms(
+            name=name,
+            app=app,
+            environ=common_environ(port),
+            gate=gate,
+            dialect=dialect,
+            route_of=route_of,
+            keeps=keep_seconds > 0,
+        )
         self._workers = workers
         self._head_seconds = head_seconds
         self._idle_seconds = idle_seconds
-        self._exchanges = _Exchanges()
+        self._keep_seconds = keep_seconds
+        self._exchanges = _Exchanges(workers)
         self._cheroot: _Cheroot | None = None
         self._loop: ConnectionLoop | None = None
 
@@ -72,7 +87,8 @@ class Server:
         """
         listener = _listen(self.port)
         self.port = listener.getsockname()[1]
-        self._cheroot = _Cheroot(self._app, self.port, self._workers)
+        self._terms = replace(self._terms, environ=common_environ(self.port))
+        self._cheroot = _Cheroot(self._terms.app, self.port, self._workers)
         try:
             self._cheroot.start_workers()
         except OSError:
@@ -83,27 +99,36 @@ class Server:
             name=self._terms.name,
             head_seconds=self._head_seconds,
             deliver=self._deliver,
+            keep_seconds=self._keep_seconds,
         )
+        self._exchanges.open(self._loop)
         self._loop.start()
 
     def close_doors(self) -> None:
-        """Stop listening; what is connected is still served."""
+        """Stop listening and keeping; what is connected is still served."""
         if self._loop is not None:
+            self._exchanges.is_closing = True
             self._loop.close_doors()
 
-    def stop(self) -> None:
+    def stop(self, patience: Callable[[], bool] = lambda: False) -> None:
         """End serving; returns when nothing is being answered any more.
 
         Answers under way get a moment, peers that hold them up are cut, and an
         application that still does not return is left behind with a line in the
         log. So this takes some 12 seconds at the very most.
+
+        Args:
+            patience: Says for how much longer, before that, everything under way
+                goes on untouched.
         """
         loop, cheroot = self._loop, self._cheroot
         if loop is None or cheroot is None:
             return
         self._loop = None
+        self._exchanges.is_closing = True
         # Once the loop has done this, it delivers nothing any more.
         loop.close_doors()
+        self._exchanges.let_finish(patience)
         is_idle = self._exchanges.wait(Exchange.stop_reading) or self._exchanges.wait(
             Exchange.cut
         )
@@ -122,37 +147,62 @@ class Server:
         if loop is None or len(self._exchanges) >= self._workers + QUEUE_LIMIT:
             sock.close()
             return
-
-        def release(exchange: Exchange) -> None:
-            loop.see_off(exchange.socket, exchange.linger_bytes)
-            self._exchanges.remove(exchange)
-
         sock.settimeout(self._idle_seconds)
-        exchange = Exchange(
-            sock, received, server=self._cheroot, terms=self._terms, release=release
-        )
+        exchange = Exchange(sock, received, terms=self._terms, house=self._exchanges)
         self._exchanges.add(exchange)
         self._cheroot.process_conn(exchange)
 
 
 class _Exchanges:
-    """The exchanges that wait for a worker or have one."""
+    """The exchanges that wait for a worker or have one.
 
-    def __init__(self) -> None:
+    Attributes:
+        is_closing: Whether connections are not kept any more.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.is_closing = False
+        self._workers = workers
+        self._loop: ConnectionLoop | None = None
         self._changed = threading.Condition()
         self._items: set[Exchange] = set()
 
     def __len__(self) -> int:
         return len(self._items)
 
+    @property
+    def has_idle_worker(self) -> bool:
+        """Whether there are more workers than exchanges."""
+        return len(self._items) < self._workers
+
+    def open(self, loop: ConnectionLoop) -> None:
+        """Learn who takes connections back."""
+        self._loop = loop
+        self.is_closing = False
+
     def add(self, exchange: Exchange) -> None:
+        """Count an exchange from now on."""
         with self._changed:
             self._items.add(exchange)
 
-    def remove(self, exchange: Exchange) -> None:
+    def release(self, exchange: Exchange) -> None:
+        """Hand the connection of an exchange on, and count it no more."""
+        assert self._loop is not None
+        if exchange.is_over:
+            exchange.socket.close()
+        elif exchange.keeps:
+            self._loop.take_back(exchange.socket, exchange.received)
+        else:
+            self._loop.see_off(exchange.socket, exchange.linger_bytes)
         with self._changed:
             self._items.discard(exchange)
             self._changed.notify_all()
+
+    def let_finish(self, patience: Callable[[], bool]) -> None:
+        """Wait for all of them to end, as long as patience lasts."""
+        with self._changed:
+            while self._items and patience():
+                self._changed.wait(0.05)
 
     def wait(self, urge: Callable[[Exchange], None]) -> bool:
         """Wait for all of them to end, urging them on; say whether they did."""
@@ -169,10 +219,7 @@ class _Cheroot(wsgi.Server):
     """cheroot's workers, without its listener, accept loop and parser."""
 
     def __init__(self, app: WSGIApplication, port: int, workers: int) -> None:
-        super().__init__(
-            (HOST, port), app, numthreads=workers, server_name="conduck-service"
-        )
-        self.software = "conduck-service"
+        super().__init__((HOST, port), app, numthreads=workers, server_name=SOFTWARE)
 
     def start_workers(self) -> None:
         """Start the threads that answer.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conduck_service.serving.body import (
@@ -16,6 +19,7 @@ from conduck_service.serving.body import (
     BodyTooLarge,
 )
 from conduck_service.serving.dialect import Cause, Refusal, Response
+from conduck_service.serving.sending import FileRange
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -51,6 +55,8 @@ class App:
         left: Set when ``/wait`` has seen its peer leave.
         go: Ends ``/hold``.
         growths: What the last body was announced to grow to.
+        file: What ``/file?OFFSET,SIZE,LENGTH`` sends a range of.
+        closed: Set when the last range was closed.
     """
 
     def __init__(self) -> None:
@@ -58,6 +64,8 @@ class App:
         self.left = threading.Event()
         self.go = threading.Event()
         self.growths: list[int] = []
+        self.file = Path("/nowhere")
+        self.closed = threading.Event()
         self._lock = threading.Lock()
 
     def __call__(
@@ -77,6 +85,7 @@ class App:
         handlers: dict[str, Callable[[WSGIEnvironment, StartResponse], object]] = {
             "/ok": lambda _environ, _start: "ok",
             "/body": self._body,
+            "/spool": _spool,
             "/hold": lambda _environ, _start: self.go.wait(20),
             "/wait": self._wait,
             "/env": _env,
@@ -86,6 +95,8 @@ class App:
         path = environ["PATH_INFO"]
         if path in RAW:
             return RAW[path](start_response)
+        if path == "/file":
+            return self._file(environ, start_response)
         handler = handlers.get(path)
         if handler is None:
             return _json(start_response, {"path": path}, "404 Not Found")
@@ -112,6 +123,15 @@ class App:
             "received": body.received,
         }
 
+    def _file(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> FileRange:
+        offset, size, length = map(int, environ["QUERY_STRING"].split(","))
+        result = FileRange(os.open(self.file, os.O_RDONLY), offset, size)
+        result.on_close(self.closed.set)
+        start_response("200 OK", [("Content-Length", str(length))])
+        return result
+
     def _wait(self, environ: WSGIEnvironment, _start: StartResponse) -> object:
         deadline = time.monotonic() + 20
         while not environ["conduck.client_gone"]():
@@ -128,6 +148,12 @@ def _json(
     text = json.dumps(value).encode()
     start_response(status, [JSON, ("Content-Length", str(len(text)))])
     return [text]
+
+
+def _spool(environ: WSGIEnvironment, _start: StartResponse) -> object:
+    with tempfile.TemporaryFile() as file:
+        size = environ["conduck.body"].read_to(file.fileno(), BODY_LIMIT)
+        return {"length": size, "stored": os.fstat(file.fileno()).st_size}
 
 
 def _env(environ: WSGIEnvironment, _start: StartResponse) -> object:
@@ -182,6 +208,8 @@ RAW: dict[str, RawHandler] = {
     "/closing": _plain("200 OK", ("Connection", "close"), ("Content-Length", "4")),
     "/short": _plain("200 OK", ("Content-Length", "9")),
     "/long": _plain("200 OK", ("Content-Length", "2")),
+    "/unmeasured": _plain("200 OK"),
+    "/nothing": _plain("200 OK", body=b""),
     "/silent": lambda _start_response: [],
     "/large": _plain("200 OK", body=bytes(32 * 1024 * 1024)),
 }

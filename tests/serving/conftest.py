@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -53,3 +54,11 @@ def serve(app: App) -> Iterator[Serve]:
 @pytest.fixture
 def port(serve: Serve) -> int:
     return serve().port
+
+
+@pytest.fixture
+def _many_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from conduck_service.serving import peer
 from conduck_service.serving.peer import PeerLeft, Writer, has_left
 from tests.serving.app import TOKEN, App
 from tests.support.raw_http import connect, read_response, request
@@ -130,3 +131,34 @@ def test_a_reader_in_another_thread_is_not_disturbed(
     theirs.sendall(b"x")
     reader.join()
     assert got == [b"x"]
+
+
+def fill(ours: socket.socket) -> None:
+    """Send until the buffers on the way are full."""
+    ours.setblocking(False)
+    try:
+        while True:
+            ours.send(bytes(65536))
+    except BlockingIOError:
+        ours.settimeout(0.05)
+
+
+def test_what_a_peer_has_not_taken_is_known(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, _ = ends
+    assert peer._count_unsent(ours) == 0
+    fill(ours)
+    assert peer._count_unsent(ours) > 0
+
+
+def test_a_peer_that_takes_a_little_now_and_then_is_waited_for(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, _ = ends
+    fill(ours)
+    unsent = iter([900, 800, 700, 700])
+    monkeypatch.setattr(peer, "_count_unsent", lambda _sock: next(unsent))
+    with pytest.raises(PeerLeft):
+        Writer(ours).wait_for_room()
+    assert not list(unsent)
