@@ -5,8 +5,12 @@ This is the one module that knows everybody.
 
 from __future__ import annotations
 
+import functools
 import logging
+import operator
+import os
 import resource
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,6 +32,8 @@ from conduck_service.executors.command import CommandExecutor, command_type
 from conduck_service.executors.demo import DemoExecutor, demo_type
 from conduck_service.extension.ingress import Ingress, IngressContext
 from conduck_service.extension.registry import Registry
+from conduck_service.files.entry import FILES_INGRESS
+from conduck_service.files.settings import FilesConfig
 from conduck_service.runtime.attempts import Attempts
 from conduck_service.runtime.journal import Journal
 from conduck_service.runtime.lifecycle import Lifecycle
@@ -49,6 +55,13 @@ LEFTOVER_GRACE = 2.0
 """Seconds that engines of a killed predecessor get between TERM and KILL."""
 
 WANTED_DESCRIPTORS = 8192
+
+SWITCH_SECONDS = 0.0005
+"""How long a busy thread may hold up the others.
+
+Python's own 5 ms would be paid several times by each short request that meets a
+long listing or a large chat body.
+"""
 
 
 class _NothingStarts:
@@ -74,7 +87,7 @@ def build_registry(
     return Registry.of(
         executors=(command_type(command), demo_type(DemoExecutor(command))),
         handlers=(CHAT_HANDLER,),
-        ingresses=(CHAT_INGRESS,),
+        ingresses=(CHAT_INGRESS, FILES_INGRESS),
     )
 
 
@@ -120,7 +133,7 @@ class Daemon:
         self._paths = paths
         self._clock = SystemClock()
         self._lifecycle = Lifecycle(self._clock)
-        self._journal = Journal()
+        self._journal = Journal(self._clock)
         self._registry = registry
         self._supervisor = supervisor
         self._instance = instance
@@ -148,6 +161,8 @@ class Daemon:
             StartError: A listener cannot be opened; those that were are closed.
         """
         _raise_descriptor_limit()
+        sys.setswitchinterval(SWITCH_SECONDS)
+        self._set_umask()
         self._sweep()
         core = Core(
             settings=self._document.settings,
@@ -203,6 +218,20 @@ class Daemon:
         self._supervisor.close()
         log.info("everything has ended", extra={"action": "stopped"})
 
+    def _set_umask(self) -> None:
+        """Set the umask that file lanes want, whatever was inherited (F-PERM-03).
+
+        Of several lanes the widest counts: files of the others are behind the mode
+        of their folder. What is private has a mode of its own everywhere.
+        """
+        masks = [
+            entry.config.umask
+            for _, entry in self._entries()
+            if isinstance(entry.config, FilesConfig)
+        ]
+        if masks:
+            os.umask(functools.reduce(operator.and_, masks))
+
     def _entries(self) -> Iterator[tuple[Scope, ExtensionEntry]]:
         for scope in self._document.scopes:
             for entry in scope.extensions:
@@ -213,6 +242,9 @@ class Daemon:
             scope=scope,
             secret=self._secret_of(scope, entry),
             open_turns=lambda terms: Turns(core, scope, terms),
+            turns_running=self._journal.running,
+            since_turn=self._journal.since_run,
+            has_grace=lambda: self._lifecycle.has_grace,
             clock=self._clock,
         )
         return self._registry.ingresses[entry.type].build(entry, context)

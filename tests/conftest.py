@@ -11,12 +11,13 @@ import pytest
 
 from tests.support.trace import read_rules
 
+FOR_TESTS = {"CONDUCK_CHECKER", "CONDUCK_TOOLS"}
 OURS = ("CONDUCK_", "OPEN_CONDUIT_", "OS_ENDPOINT", "OS_TOKEN")
 
 
 def pytest_configure() -> None:
     for name in list(os.environ):
-        if name.startswith(OURS) and name != "CONDUCK_CHECKER":
+        if name.startswith(OURS) and name not in FOR_TESTS:
             del os.environ[name]
     # Under nohup it is ignored, and so it would be by every daemon under test.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

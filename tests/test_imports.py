@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"domain"}),
     frozenset({"extension"}),
     frozenset({"serving"}),
-    frozenset({"config", "secrets", "executors", "chat", "toolbelt"}),
+    frozenset({"config", "secrets", "executors", "chat", "files", "toolbelt"}),
     frozenset({"runtime"}),
     frozenset({"daemon"}),
     frozenset({"cli"}),

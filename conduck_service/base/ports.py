@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,3 +46,30 @@ def _descriptors(folder: Path) -> Iterator[str]:
 
 def _printable(name: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+def why_not_bound(port: int, error: OSError, fewer_threads: str) -> str:
+    """Return why a listener did not start, and what to do about it.
+
+    Args:
+        port: On 127.0.0.1.
+        error: What the system said; without a number it was about threads.
+        fewer_threads: How to need fewer of them, up to an "or"; may be empty.
+    """
+    if error.errno is None:
+        return f"{error}; {fewer_threads}raise ulimit -u"
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port)
+        if holder:
+            return (
+                f"port {port} on 127.0.0.1 is taken by {holder}; end that program, or "
+                "set another port"
+            )
+        return (
+            f"port {port} on 127.0.0.1 is taken by another program; end that program, "
+            f"or set another port (ss -ltnp 'sport = :{port}', or "
+            f"lsof -nP -iTCP:{port} on a Mac, shows who has it)"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be opened by this user; set one above 1023"
+    return f"port {port} on 127.0.0.1 cannot be opened; set another port"

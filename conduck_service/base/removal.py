@@ -12,22 +12,27 @@ from pathlib import Path
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def remove_all(path: Path) -> bool:
+def remove_all(path: Path, *, dir_fd: int | None = None) -> bool:
     """Remove what stands at a path, and say whether nothing is left there.
 
     Links are removed and never followed, folders that nobody may enter are made
     enterable, and no depth is too deep: every folder's content is moved up
     before the folder is removed, so that two descriptors are enough.
+
+    Args:
+        path: Where it is.
+        dir_fd: Descriptor of the folder that a relative path starts in; the
+            working directory when there is none.
     """
     with contextlib.suppress(OSError):
-        if not _unlink(str(path), None):
-            _remove_folder(path)
-    return _is_gone(path)
+        if not _unlink(str(path), dir_fd):
+            _remove_folder(str(path), dir_fd)
+    return _is_gone(str(path), dir_fd)
 
 
-def _is_gone(path: Path) -> bool:
+def _is_gone(path: str, dir_fd: int | None) -> bool:
     try:
-        path.lstat()
+        os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
     except FileNotFoundError:
         return True
     except OSError:
@@ -35,8 +40,8 @@ def _is_gone(path: Path) -> bool:
     return False
 
 
-def _remove_folder(path: Path) -> None:
-    root = _open_folder(str(path), None)
+def _remove_folder(path: str, dir_fd: int | None) -> None:
+    root = _open_folder(path, dir_fd)
     numbers = itertools.count()
     token = secrets.token_hex(8)  # no name in there can be taken by chance
     try:
@@ -46,7 +51,7 @@ def _remove_folder(path: Path) -> None:
                     _move_up(name, root, token, numbers)
     finally:
         os.close(root)
-    path.rmdir()
+    os.rmdir(path, dir_fd=dir_fd)
 
 
 def _move_up(name: str, root: int, token: str, numbers: itertools.count[int]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import http
 
-from conduck_service.base.ports import holder_of
+from conduck_service.base.ports import why_not_bound
 from conduck_service.chat.admission import (
     BODY_PLACES,
     RESERVED_WORKERS,
@@ -35,6 +34,9 @@ _CODES = {
     Cause.BAD_REQUEST: ErrorCode.MALFORMED_REQUEST,
     Cause.INTERNAL: ErrorCode.INTERNAL,
 }
+
+
+_FEWER = "lower concurrency or queue_depth, or "
 
 
 class OpenAIDialect:
@@ -91,7 +93,7 @@ class ChatIngress:
         try:
             self._server.start()
         except OSError as error:
-            raise StartError(_start_text(self._port, error)) from error
+            raise StartError(why_not_bound(self._port, error, _FEWER)) from error
 
     def close_doors(self) -> None:
         """Refuse new connections from now on."""
@@ -105,26 +107,6 @@ class ChatIngress:
 def _as_bytes(token: str) -> bytes:
     """Return the bytes of a token; those of a variable need not be UTF-8."""
     return token.encode("utf-8", "surrogateescape")  # C-AUTH-04
-
-
-def _start_text(port: int, error: OSError) -> str:
-    if error.errno is None:
-        return f"{error}; lower concurrency or queue_depth, or raise ulimit -u"
-    if error.errno == errno.EADDRINUSE:
-        holder = holder_of(port)
-        if holder:
-            return (
-                f"port {port} on 127.0.0.1 is taken by {holder}; end that program, or "
-                "set another port"
-            )
-        return (
-            f"port {port} on 127.0.0.1 is taken by another program; end that program, "
-            f"or set another port (ss -ltnp 'sport = :{port}', or "
-            f"lsof -nP -iTCP:{port} on a Mac, shows who has it)"
-        )
-    if error.errno == errno.EACCES:
-        return f"port {port} may not be opened by this user; set one above 1023"
-    return f"port {port} on 127.0.0.1 cannot be opened; set another port"
 
 
 def _check(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
@@ -15,7 +17,7 @@ from conduck_service.cli.loading import (
     starting_folder,
 )
 from conduck_service.cli.main import EXIT_REFUSED
-from conduck_service.config.paths import PathError, config_path
+from conduck_service.config.paths import PathError, config_path, state_dir
 from conduck_service.daemon import build_registry
 
 
@@ -37,7 +39,9 @@ def check(file: str | None, as_json: bool) -> None:
         path = config_path(file, environment, starting_folder())
     except PathError as error:
         sys.exit(str(error))
-    loaded = load(path, build_registry(environment), environment)
+    loaded = load(
+        path, build_registry(environment), environment, _usual_state(environment)
+    )
     if as_json:
         rows = [_row(problem) for problem in loaded.problems]
         click.echo(json.dumps({"valid": loaded.document is not None, "problems": rows}))
@@ -48,6 +52,17 @@ def check(file: str | None, as_json: bool) -> None:
             click.echo(f"{name}: the config is valid (secrets were not looked at)")
     if loaded.document is None:
         sys.exit(EXIT_REFUSED)
+
+
+def _usual_state(environment: Mapping[str, str]) -> Path | None:
+    """Return the state directory of a ``serve`` without options, if there is one.
+
+    No shared folder may be nested with it (F-ROOT-16).
+    """
+    try:
+        return state_dir(None, environment, starting_folder())
+    except PathError:
+        return None
 
 
 def _row(problem: Diagnostic) -> dict[str, str | int]:

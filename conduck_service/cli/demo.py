@@ -21,7 +21,10 @@ from conduck_service.base.safefiles import (
 from conduck_service.cli.serve import give_up, serve
 
 Options = dict[str, Any]
-"""``chat_port`` and ``photos``, or some of them."""
+"""``chat_port``, ``files_port`` and ``photos``, or some of them."""
+
+CHAT_PORT = 8480
+FILES_PORT = 8481
 
 _TOKEN_BYTES = 32
 _CONFIG_BYTES = 1 << 20
@@ -36,7 +39,18 @@ Try it from another terminal:
   curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
     -d '{{"messages":[{{"role":"user","content":"Reply with exactly: pong"}}]}}' \\
     {address}/v1/chat/completions; echo
+"""
 
+_LANE_GREETING = """
+Files go in and out through the file lane; engines work in the folder that it serves:
+
+  PASSWORD=$(sed -n 's/.*"files_password": "\\([^"]*\\)".*/\\1/p' {file})
+  echo hello | curl -sS -u "conduck:$PASSWORD" -T - {files}/hello.txt
+  curl -sS -u "conduck:$PASSWORD" -X PROPFIND -H 'Depth: 1' {files}/; echo
+  cat {folder}/hello.txt
+"""
+
+_END = """
 Ctrl-C ends it.
 """
 
@@ -51,14 +65,18 @@ Ctrl-C ends it.
     help="Where config, state and working folder are made.",
 )
 @click.option(
-    "--chat-port", type=click.IntRange(1, 65535), default=8480, show_default=True
+    "--chat-port",
+    type=click.IntRange(1, 65535),
+    default=CHAT_PORT,
+    show_default=True,
+    help="Port of the chat listener.",
 )
 @click.option(
     "--files-port",
     type=click.IntRange(1, 65535),
-    default=8481,
+    default=FILES_PORT,
     show_default=True,
-    help="For the file lane, which this version does not serve yet.",
+    help="Port of the file lane.",
 )
 @click.option(
     "--photos",
@@ -73,12 +91,12 @@ def command(
     files_port: int,
     photos: bool,
 ) -> None:
-    """Serve chat with the embedded demo engine, which has no AI.
+    """Serve chat and files with the embedded demo engine, which has no AI.
 
     Everything that is needed is made in DIR unless it is there already. A config
     that this command made follows the options; one that was changed is kept.
     """
-    del files_port
+    options = {"chat_port": chat_port, "files_port": files_port, "photos": photos}
     folder = folder.absolute()
     config = folder / "config" / "config.json"
     try:
@@ -86,11 +104,11 @@ def command(
             make_private_dir(part)
         _write_once(config.parent / "secrets.json", _secrets())
         given = {
-            name: context.params[name]
-            for name in ("chat_port", "photos")
+            name: value
+            for name, value in options.items()
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         }
-        _settle(config, {"chat_port": chat_port, "photos": photos}, given)
+        _settle(config, options, given)
     except SafeFileError as error:
         give_up(str(error))
     serve(
@@ -124,11 +142,17 @@ def _settle(config: Path, options: Options, given: Options) -> None:
 def _options_of(found: bytes) -> Options | None:
     """Return the options that a config was made with; None if it was changed."""
     try:
-        entry = json.loads(found)["scopes"][0]["extensions"][0]["config"]
-        options = {"chat_port": entry["port"], "photos": len(entry["models"]) > 1}
-        return options if _text(demo_config(**options)) == found else None
+        chat, *more = json.loads(found)["scopes"][0]["extensions"]
+        options = {
+            "chat_port": chat["config"]["port"],
+            "files_port": more[0]["config"]["port"] if more else FILES_PORT,
+            "photos": len(chat["config"]["models"]) > 1,
+        }
+        config = demo_config(**options)
     except (ValueError, LookupError, TypeError):
         return None
+    made = (config, _without_lane(config))
+    return options if found in map(_text, made) else None
 
 
 def _text(value: dict[str, Any]) -> bytes:
@@ -141,9 +165,15 @@ def _write_once(path: Path, value: dict[str, Any]) -> None:
 
 
 def _greet(folder: Path, addresses: Sequence[str]) -> None:
-    """Say how to try it; the token stays in its file."""
+    """Say how to try it; token and password stay in their file."""
     file = shlex.quote(str(folder / "config" / "secrets.json"))
-    click.echo(_GREETING.format(file=file, address=addresses[0]))
+    address, *files = addresses
+    words = _GREETING.format(file=file, address=address)
+    if files:  # a config that was changed by hand need not have one
+        words += _LANE_GREETING.format(
+            file=file, files=files[0], folder=shlex.quote(str(folder / "folder"))
+        )
+    click.echo(words + _END)
 
 
 def _secrets() -> dict[str, str]:
@@ -153,44 +183,76 @@ def _secrets() -> dict[str, str]:
     }
 
 
-def demo_config(*, chat_port: int, photos: bool) -> dict[str, Any]:
+def demo_config(*, chat_port: int, files_port: int, photos: bool) -> dict[str, Any]:
     """Return the config document of the demo."""
     models: list[dict[str, Any]] = [{"id": "demo", "input_modalities": ["text"]}]
-    bindings = [{"name": "demo", "executor": "demo", "config": {"cwd": "../folder"}}]
+    bindings = [{"name": "demo", "executor": "demo", "config": {}}]
     routes = [_route("demo", "demo")]
     if photos:
         models.append({"id": "demo-photos", "input_modalities": ["text", "image"]})
-        config = {"cwd": "../folder", "photos": True}
+        config = {"photos": True}
         bindings.append({"name": "demo_photos", "executor": "demo", "config": config})
         routes.append(_route("demo_photos", "demo-photos"))
-    chat = {
+    scope = {
+        "id": "demo",
+        "name": "Demo",
+        "secret_refs": {
+            "chat_token": "file:chat_token",
+            "files_password": "file:files_password",
+        },
+        "bindings": bindings,
+        "routes": routes,
+        "extensions": [_chat(chat_port, models), _files(files_port)],
+    }
+    return {"version": 1, "scopes": [scope]}
+
+
+def _chat(port: int, models: list[dict[str, Any]]) -> dict[str, Any]:
+    config = {
         "namespace": "demo_chat",
         "scope": "demo",
-        "port": chat_port,
+        "port": port,
         "token_secret": "chat_token",
         "models": models,
         "default_model": "demo",
     }
-    return {
-        "version": 1,
-        "scopes": [
-            {
-                "id": "demo",
-                "name": "Demo",
-                "secret_refs": {"chat_token": "file:chat_token"},
-                "bindings": bindings,
-                "routes": routes,
-                "extensions": [
-                    {
-                        "name": "chat",
-                        "type": "conduck_chat",
-                        "secret_names": ["chat_token"],
-                        "config": chat,
-                    }
-                ],
-            }
-        ],
+    return _entry("chat", "chat_token", config)
+
+
+def _files(port: int) -> dict[str, Any]:
+    config = {
+        "namespace": "demo_files",
+        "scope": "demo",
+        "port": port,
+        "root": "../folder",
+        "password_secret": "files_password",
+        "mode": "0700",
     }
+    return _entry("files", "files_password", config)
+
+
+def _entry(name: str, secret: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "type": f"conduck_{name}",
+        "secret_names": [secret],
+        "config": config,
+    }
+
+
+def _without_lane(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the config as this command made it before there was a file lane."""
+    (scope,) = config["scopes"]
+    bindings = [
+        {**item, "config": {"cwd": "../folder", **item["config"]}}
+        for item in scope["bindings"]
+    ]
+    older = {
+        "secret_refs": {"chat_token": "file:chat_token"},
+        "bindings": bindings,
+        "extensions": scope["extensions"][:1],
+    }
+    return {**config, "scopes": [{**scope, **older}]}
 
 
 def _route(binding: str, model: str) -> dict[str, Any]:

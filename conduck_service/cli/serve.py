@@ -28,7 +28,7 @@ from conduck_service.cli.loading import (
 from conduck_service.cli.main import EXIT_HOPELESS, EXIT_REFUSED
 from conduck_service.config.paths import PathError, config_path, state_dir
 from conduck_service.daemon import Daemon, Paths, build_registry
-from conduck_service.extension.ingress import StartError
+from conduck_service.extension.ingress import HopelessStartError, StartError
 from conduck_service.runtime.state import owned_state
 
 OnReady = Callable[[Sequence[str]], None]
@@ -95,6 +95,8 @@ def serve(
         remedy = f"stop that process, or choose another folder with {state_option}"
         give_up(f"{error.path}: {error.reason}; {remedy}")
     except SafeFileError as error:
+        give_up(str(error))
+    except HopelessStartError as error:
         give_up(str(error))
     except StartError as error:
         click.echo(f"open-conduit: {error}", err=True)

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from conduck_service.base.diagnostics import Diagnostic, has_errors, in_order
+from conduck_service.base.diagnostics import Diagnostic, Pointer, has_errors, in_order
 from conduck_service.base.jsonio import JsonError, JsonValue, parse
 from conduck_service.config.decode import decode_scope, entries
 from conduck_service.config.document import DOCUMENT
-from conduck_service.config.folder import shared_folder
+from conduck_service.config.folder import FolderRules
+from conduck_service.config.lanes import settle_folders
 from conduck_service.config.owners import check_owners
 from conduck_service.config.references import check_references
 from conduck_service.config.syntax import explained
 from conduck_service.domain.scope import Document, Scope, Settings
 from conduck_service.extension.registry import Registry
-from conduck_service.extension.spec import INVALID, Decoding, Mark
+from conduck_service.extension.spec import Decoding, Mark
 
 
 def check_document(
@@ -52,22 +53,22 @@ def check_document(
         return None, [explained(text, error)]
     private = [base] if state_dir is None else [base, state_dir]
     into = Decoding(base=base)
-    folder = shared_folder(environment, private, into)
-    document = _check_value(value, folder, registry, into)
+    rules = FolderRules(environment, private)
+    document = _check_value(value, rules, registry, into)
     problems = in_order(into.problems)
     return (None if has_errors(problems) else document), problems
 
 
 def _check_value(
-    value: JsonValue, folder: Path | Mark | None, registry: Registry, into: Decoding
+    value: JsonValue, rules: FolderRules, registry: Registry, into: Decoding
 ) -> Document | None:
     document = DOCUMENT.decode(value, (), into)
     check_references(value, into)
-    scopes = _decode_scopes(value, folder, registry, into)
+    decoded = _decode_scopes(value, registry, into)
+    scopes = settle_folders(decoded, rules, registry, into)
     if not isinstance(document, Mark):
         _check_limits(scopes, document.settings, into)
-    if folder is not INVALID:
-        _check_owners(scopes, registry, into)
+    _check_owners(scopes, registry, into)
     _check_shared(scopes, into)
     if isinstance(document, Mark):
         return None
@@ -75,15 +76,14 @@ def _check_value(
 
 
 def _decode_scopes(
-    value: JsonValue, folder: Path | Mark | None, registry: Registry, into: Decoding
+    value: JsonValue, registry: Registry, into: Decoding
 ) -> dict[int, Scope]:
     """Return the scopes that could be decoded, by their place in the list."""
     scopes = {}
     for index, (at, item) in enumerate(entries(value, "scopes", ())):
         scope = decode_scope(item, at, registry, into)
         if scope is not None:
-            own = None if isinstance(folder, Mark) else folder
-            scopes[index] = replace(scope, folder=own)
+            scopes[index] = scope
     return scopes
 
 
@@ -104,31 +104,35 @@ def _check_owners(
     scopes: Mapping[int, Scope], registry: Registry, into: Decoding
 ) -> None:
     faulty = {item.pointer[:2] for item in into.problems}
+    # What the environment names is the folder of any scope.
+    if () in faulty:
+        return
     for index, scope in scopes.items():
         if ("scopes", index) not in faulty:
             check_owners(scope, ("scopes", index), registry, into)
 
 
 def _check_shared(scopes: Mapping[int, Scope], into: Decoding) -> None:
-    """Refuse a namespace or a port that an earlier entry has already."""
+    """Refuse a namespace or a port that an earlier entry has already (F-NET-04)."""
     for key in ("namespace", "port"):
-        seen: set[object] = set()
-        for index, number, value in _owned_values(scopes, key):
-            if value in seen:
+        seen: dict[object, Pointer] = {}
+        for at, value in _owned_values(scopes, key):
+            first = seen.setdefault(value, at)
+            if first is not at:
+                place = "/".join(map(str, first))
                 into.refuse(
-                    ("scopes", index, "extensions", number, "config", key),
+                    at,
                     "duplicate_name",
-                    f"another extension entry has this {key}",
+                    f"another extension entry has this {key}, at {place}",
                     f"give each entry a {key} of its own",
                 )
-            seen.add(value)
 
 
 def _owned_values(
     scopes: Mapping[int, Scope], key: str
-) -> Iterable[tuple[int, int, object]]:
+) -> Iterable[tuple[Pointer, object]]:
     for index, scope in scopes.items():
         for number, entry in enumerate(scope.extensions):
             value = getattr(entry.config, key, None)
             if value is not None:
-                yield index, number, value
+                yield ("scopes", index, "extensions", number, "config", key), value

@@ -1,4 +1,4 @@
-"""The shared folder that the environment names for a scope's file lane."""
+"""Shared folders: what a folder must be that a file lane serves."""
 
 from __future__ import annotations
 
@@ -6,57 +6,91 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from conduck_service.base.diagnostics import Pointer
 from conduck_service.extension.spec import Decoding, Mark
 
 VARIABLE = "CONDUCK_FILES_DIR"
+"""Names the shared folder of whoever names none in the config."""
 
 
-def shared_folder(
-    environment: Mapping[str, str], private: Iterable[Path], into: Decoding
-) -> Path | Mark | None:
-    """Return the real path of the shared folder, or None if none is named.
+class FolderRules:
+    """The rules for shared folders of one config.
 
     Args:
         environment: Variables of the daemon.
-        private: Folders that must not be in it, and that it must not be in.
-        into: Takes a diagnostic, if the folder is refused; INVALID is returned
-            then.
+        private: Folders that must not be in a shared one, and that it must not
+            be in.
+
+    Keeps: F-ROOT-05, F-ROOT-16.
     """
-    text = environment.get(VARIABLE, "")
-    if not text:
-        return None
-    if not Path(text).is_absolute():
-        return _refuse(into, "is not an absolute path", "write it from / on")
-    folder = _real(Path(text))
-    # Path.is_dir() raises for a folder that is out of reach.
-    if not os.path.isdir(folder):  # noqa: PTH112 - it says no instead
-        return _refuse(
-            into,
-            "names no folder that can be entered",
-            "create the folder, let this user enter it, or name another",
-        )
-    home = Path(environment.get("HOME", ""))
-    if folder == Path("/") or (
-        home.is_absolute() and _real(home).is_relative_to(folder)
-    ):
-        return _refuse(
-            into,
-            "names the home folder, or a folder that the home folder is in",
-            "name a folder that holds nothing but shared files",
-        )
-    for other in map(_real, private):
-        if folder.is_relative_to(other) or other.is_relative_to(folder):
-            return _refuse(
-                into,
+
+    def __init__(self, environment: Mapping[str, str], private: Iterable[Path]) -> None:
+        self._named = environment.get(VARIABLE, "")
+        home = Path(environment.get("HOME", ""))
+        self._home = real(home) if home.is_absolute() else None
+        self._private = [real(path) for path in private]
+
+    def from_environment(self, into: Decoding) -> Path | Mark | None:
+        """Return the real path of the folder that the variable names.
+
+        It is None if none is named, and INVALID once it was refused.
+        """
+        if not self._named:
+            return None
+        if not Path(self._named).is_absolute():
+            return into.refuse(
+                (),
+                "invalid_config",
+                f"{VARIABLE} is not an absolute path",
+                "write it from / on",
+            )
+        return self.judge(Path(self._named), (), VARIABLE, into)
+
+    def judge(
+        self, path: Path, at: Pointer, subject: str, into: Decoding
+    ) -> Path | Mark:
+        """Return the real path of a folder, or INVALID after refusing it.
+
+        Args:
+            path: An absolute path.
+            at: Where it is named.
+            subject: What names it, to begin a sentence with.
+            into: Takes the diagnostic.
+        """
+        fault = self._fault(path)
+        if fault is None:
+            return real(path)
+        message, remedy = fault
+        return into.refuse(at, "invalid_config", f"{subject} {message}", remedy)
+
+    def _fault(self, path: Path) -> tuple[str, str] | None:
+        # Path.is_dir() raises for a folder that is out of reach; this says no.
+        is_folder = os.path.isdir(path)  # noqa: PTH112
+        if not is_folder or not os.access(path, os.X_OK):
+            return (
+                "names no folder that can be entered",
+                "create the folder, let this user enter it, or name another",
+            )
+        folder = real(path)
+        if folder == Path("/") or (self._home and self._home.is_relative_to(folder)):
+            return (
+                "names the home folder, or a folder that the home folder is in",
+                "name a folder that holds nothing but shared files",
+            )
+        if any(are_nested(folder, other) for other in self._private):
+            return (
                 "and the folder of the config or of the state are one in the other",
                 "name a folder apart from both",
             )
-    return folder
+        return None
 
 
-def _real(path: Path) -> Path:
+def are_nested(one: Path, other: Path) -> bool:
+    """Say whether two real paths are the same, or one is inside the other."""
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def real(path: Path) -> Path:
+    """Return a path with every link resolved; nothing need be there."""
+    # Not Path.resolve, which raises for a loop of links before Python 3.13.
     return Path(os.path.realpath(path))
-
-
-def _refuse(into: Decoding, message: str, remedy: str) -> Mark:
-    return into.refuse((), "invalid_config", f"{VARIABLE} {message}", remedy)

@@ -85,7 +85,10 @@ class Scope:
         enabled: Whether the scope takes new work.
         secret_refs: Secret name to reference; the reference text is sensitive,
             so it stays out of ``repr``.
-        folder: Working folder of the scope's file lane, if it has one.
+        folder: Real path of the folder that the scope's file lane serves; in a
+            scope without a lane, of the shared folder that the environment
+            names. Engines work in it unless their binding names another.
+        has_lane: Whether a file lane of the scope serves ``folder``.
     """
 
     id: str
@@ -96,6 +99,7 @@ class Scope:
     extensions: tuple[ExtensionEntry, ...] = ()
     secret_refs: Mapping[str, str] = field(default_factory=dict, repr=False)
     folder: Path | None = None
+    has_lane: bool = False
     ready_limit: int | None = None
 
     def binding(self, name: str) -> Binding:

@@ -226,7 +226,7 @@ def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
                 "the secret is none of the binding's secret_names",
                 "add it to secret_names",
             )
-    check_folder(config.cwd, scope, into)
+    check_folder(binding, scope, into)
 
 
 def command_type(executor: CommandExecutor) -> ExecutorType:

@@ -78,7 +78,7 @@ def _argv(conversation: Conversation) -> tuple[str, ...]:
 
 
 def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
-    check_folder(binding.config.cwd, scope, into)
+    check_folder(binding, scope, into)
 
 
 def demo_type(executor: DemoExecutor) -> ExecutorType:

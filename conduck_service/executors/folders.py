@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from conduck_service.domain.scope import Scope
+from conduck_service.domain.scope import Binding, Scope
 from conduck_service.extension.kinds import FilePath
 from conduck_service.extension.spec import Decoding, Field
 
@@ -18,8 +18,22 @@ CWD = Field(
 """The key with which a binding names its working folder."""
 
 
-def check_folder(cwd: Path | None, scope: Scope, into: Decoding) -> None:
-    """Note when a binding has no folder to work in, or one that is none."""
+_CHAT = "chat"
+"""The handler of routes whose turns name files of the lane by relative paths."""
+
+
+def check_folder(binding: Binding, scope: Scope, into: Decoding) -> None:
+    """Note when a binding has no folder to work in, or one that is none.
+
+    In a scope with a file lane, turns of the app work in the folder that the lane
+    serves: the paths that a message names start there (F-CWD-01).
+
+    Args:
+        binding: Its config has the attribute ``cwd``.
+        scope: The scope that it is in.
+        into: Takes the diagnostic.
+    """
+    cwd: Path | None = binding.config.cwd
     if cwd is None and scope.folder is None:
         into.refuse(
             ("config", "cwd"),
@@ -34,6 +48,23 @@ def check_folder(cwd: Path | None, scope: Scope, into: Decoding) -> None:
             "the working folder is no folder",
             "make it, let this user enter it, or name another",
         )
+    elif cwd is not None and scope.has_lane and _is_elsewhere(cwd, binding, scope):
+        into.refuse(
+            ("config", "cwd"),
+            "invalid_config",
+            "the working folder is another one than the file lane serves, and chat "
+            "turns find their files there",
+            "leave cwd out",
+        )
+
+
+def _is_elsewhere(cwd: Path, binding: Binding, scope: Scope) -> bool:
+    """Say whether chat turns of a binding run outside of the lane's folder."""
+    chats = any(
+        route.handler == _CHAT and route.binding == binding.name
+        for route in scope.routes
+    )
+    return chats and os.path.realpath(cwd) != str(scope.folder)
 
 
 def _is_folder(path: Path) -> bool:

@@ -18,6 +18,10 @@ class StartError(Exception):
     """Raised when an ingress cannot start; the text holds cause and remedy."""
 
 
+class HopelessStartError(StartError):
+    """Raised when an ingress cannot start and no restart cures it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """A chat request that waits for its answer.
@@ -106,12 +110,21 @@ class IngressContext:
         secret: Returns the value of a secret name of the entry, or None when
             it cannot be had; the reason is logged where it is found.
         open_turns: Returns the port for turns on these terms.
+        turns_running: Returns the number of turns that an engine works on now,
+            those of all scopes together; costs next to nothing.
+        since_turn: Returns the seconds for which no turn has run: 0 while one
+            does, infinity when there was none yet.
+        has_grace: Says whether the daemon is being stopped and what still runs
+            may go on for a while.
         clock: The time.
     """
 
     scope: Scope
     secret: Callable[[str], str | None]
     open_turns: Callable[[TurnTerms], TurnPort]
+    turns_running: Callable[[], int]
+    since_turn: Callable[[], float]
+    has_grace: Callable[[], bool]
     clock: Clock
 
 
@@ -163,9 +176,13 @@ class IngressType:
         build: Makes the ingress of an entry; starts nothing.
         check: Notes what is wrong between the entry and its scope, at pointers
             relative to the entry.
+        folder: The key of the entry's config that names the folder which the
+            entry serves, a path or None; empty for a type that serves none. The
+            folder in force is then ``Scope.folder``.
     """
 
     name: str
     spec: Spec[Any]
     build: Callable[[ExtensionEntry, IngressContext], Ingress]
     check: Callable[[ExtensionEntry, Scope, CapabilitiesOf, Decoding], None] = no_checks
+    folder: str = ""

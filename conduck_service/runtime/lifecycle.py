@@ -26,6 +26,11 @@ class Lifecycle:
         """Whether the grace is over and running turns have to end."""
         return any(end.is_past(self._clock) for end in self._ends)
 
+    @property
+    def has_grace(self) -> bool:
+        """Whether it stops, and what still runs may go on for a while."""
+        return self.is_stopping and not self.must_end
+
     def stop(self, grace: float) -> None:
         """Refuse new work and give running turns this many seconds.
 

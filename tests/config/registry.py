@@ -132,6 +132,23 @@ _CHAT = Spec(
     ),
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneConfig:
+    namespace: str
+    port: int
+    root: Path | None
+
+
+_LANE = Spec(
+    LaneConfig,
+    (
+        Field(name="namespace", kind=Name(), doc="Source of its events."),
+        Field(name="port", kind=Integer(1, 65535), doc="Port."),
+        Field(name="root", kind=FilePath(), default=None, doc="Folder."),
+    ),
+)
+
 _MODELS: Spec[Any] = Spec(
     dict, (Field(name="models", kind=ListOf(Name()), default=(), doc="Models."),)
 )
@@ -151,6 +168,7 @@ REGISTRY = Registry.of(
     handlers=(HandlerType(name="chat", spec=_MODELS, matches=_matches),),
     ingresses=(
         IngressType(name="conduck_chat", spec=_CHAT, build=_build, check=_check_chat),
+        IngressType(name="lane", spec=_LANE, build=_build, folder="root"),
         IngressType(name="quiet", spec=_NOTHING, build=_build),
     ),
 )

@@ -80,7 +80,7 @@ def test_an_unregistered_handler_lists_the_registered() -> None:
 def test_an_unregistered_extension_type_lists_the_registered() -> None:
     value = document(scope(extensions=[{"name": "a", "type": "conduck_chad"}]))
     assert refuse(value) == [("scopes/0/extensions/0/type", "unregistered")]
-    assert remedy_of(value).endswith(": conduck_chat, quiet")
+    assert remedy_of(value).endswith(": conduck_chat, lane, quiet")
 
 
 @pytest.mark.req("B-DIAG-12")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents import document
 from tests.support.raw_http import (
     RawResponse,
     chunked,
@@ -22,7 +23,6 @@ from tests.support.service import (
     TOKEN,
     Service,
     binding,
-    document,
     free_port,
     prepared,
     running,

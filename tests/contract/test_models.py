@@ -14,12 +14,12 @@ import requests
 
 from tests.support.answers import assert_error, assert_json
 from tests.support.checking import CHAT, check_config
+from tests.support.documents import document
 from tests.support.service import (
     TOKEN,
     Service,
     Stub,
     binding,
-    document,
     running,
     stub,
     user,

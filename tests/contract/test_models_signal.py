@@ -11,12 +11,12 @@ import pytest
 
 from tests.support.answers import assert_json
 from tests.support.checking import CHAT, Verdict, check_config
+from tests.support.documents import document
 from tests.support.service import (
     Service,
     Stub,
     assistant,
     binding,
-    document,
     image,
     running,
     stub,

@@ -16,13 +16,13 @@ import requests
 
 from conduck_service.chat.settings import CHAT_SPEC
 from tests.support.checking import CHAT, check_config
+from tests.support.documents import document
 from tests.support.raw_http import connect, exchange, read_to_end, request
 from tests.support.service import (
     PROGRAM,
     TOKEN,
     Service,
     binding,
-    document,
     free_port,
     prepared,
     running,

@@ -17,12 +17,12 @@ import pytest
 from conduck_service.serving import bearer
 from tests.support import raw_http
 from tests.support.commands import problems, run, written
+from tests.support.documents import document
 from tests.support.service import (
     TOKEN,
     Service,
     Stub,
     binding,
-    document,
     free_port,
     running,
     stub,

@@ -17,13 +17,13 @@ import pytest
 from conduck_service.executors.command_settings import COMMAND_SPEC
 from tests.support import raw_http
 from tests.support.commands import problems
+from tests.support.documents import document
 from tests.support.misbehaving import is_alive
 from tests.support.service import (
     PROGRAM,
     Service,
     Stub,
     binding,
-    document,
     free_port,
     prepared,
     running,

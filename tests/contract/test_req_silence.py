@@ -20,13 +20,13 @@ import pytest
 
 from tests.support import raw_http
 from tests.support.commands import found_in
+from tests.support.documents import document
 from tests.support.service import (
     PIXEL,
     Service,
     Stub,
     assistant,
     binding,
-    document,
     free_port,
     image,
     prepared,

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.support.documents import document
 from tests.support.misbehaving import ESCAPES, is_alive, is_marked_alive, python, shell
 from tests.support.raw_http import RawResponse, connect, read_response, request
 from tests.support.service import (
@@ -22,7 +23,6 @@ from tests.support.service import (
     TOKEN,
     Service,
     binding,
-    document,
     running,
     stub,
     user,

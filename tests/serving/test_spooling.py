@@ -148,7 +148,6 @@ def test_a_body_in_chunks_is_stored(
     assert b"next".startswith(body.leftover)
 
 
-@pytest.mark.req("F-IN-10")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("end", ["half-close", "reset"])
 @pytest.mark.parametrize("length", [1000, LARGE, None])
@@ -164,7 +163,6 @@ def test_a_peer_that_leaves_early_is_noticed(
     assert not body.skip(LARGE)
 
 
-@pytest.mark.req("F-NET-05")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("length", [1000, LARGE, None])
 def test_a_peer_that_falls_silent_is_noticed(
@@ -176,7 +174,6 @@ def test_a_peer_that_falls_silent_is_noticed(
     assert not body.complete
 
 
-@pytest.mark.req("F-NET-06")
 def test_a_body_over_the_limit_is_refused(senders: list[Sender], file: int) -> None:
     known = body_of(senders, b"", early=b"x" * 11, length=11)
     with pytest.raises(BodyTooLarge):
@@ -264,7 +261,6 @@ def test_a_kernel_that_moves_no_pages_copies(
     assert stored(file) == content(LARGE)
 
 
-@pytest.mark.req("F-IN-11")
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("length", [48 * MIB, None])
 def test_memory_does_not_grow_with_the_body(

@@ -65,7 +65,7 @@ def script_at_hand() -> list[Path]:
 
 
 def run_checker(
-    script: Path, url: str, token: str, home: Path, *flags: str
+    script: Path, url: str, token: str, home: Path, *flags: str, **variables: str
 ) -> tuple[Summary, str]:
     """Run the checker against an adapter; return its summary and all it printed.
 
@@ -75,13 +75,14 @@ def run_checker(
         token: Its bearer token.
         home: An empty folder, so that no saved profile is found.
         flags: ``--deep``, for one.
+        variables: More of its environment, such as ``CONDUCK_FILES_URL``.
 
     Raises:
         SummaryError: It printed no summary, or its status is not what it says.
     """
     done = subprocess.run(
         ["bash", str(script), "--check-adapter", *flags, url],
-        env=checker_environment(token, home),
+        env=checker_environment(token, home) | variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -13,6 +13,7 @@ from conduck_service.config import document
 from conduck_service.daemon import build_registry
 from conduck_service.extension import kinds
 from conduck_service.extension.spec import REQUIRED, Field, Spec
+from conduck_service.files.settings import FILES_SPEC
 from tests.support.trace import REFERENCE
 
 PAGE = REFERENCE / "config.md"
@@ -109,6 +110,7 @@ def page() -> str:
         ("A route", document.ROUTE),
         ("An extension entry", document.EXTENSION),
         ("Config of an entry of type `conduck_chat`", CHAT_SPEC),
+        ("Config of an entry of type `conduck_files`", FILES_SPEC),
         ("Config of a route with handler `chat`", CHAT_HANDLER.spec),
     ]
     objects += [

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.documents import document
 from tests.support.raw_http import (
     RawResponse,
     connect,
@@ -29,7 +30,6 @@ from tests.support.service import (
     TOKEN,
     Service,
     binding,
-    document,
     free_port,
     image,
     prepared,

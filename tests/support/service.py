@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -22,9 +21,12 @@ from typing import Any
 
 import requests
 
+from tests.support.documents import document
+
 STUB = Path(__file__).with_name("stub_engine.py")
 PROGRAM = (sys.executable, "-m", "conduck_service")
 TOKEN = "test-token-9f8e7d6c5b4a"
+PASSWORD = "test-password-0a1b2c3d4e5f"
 READY_SECONDS = 20.0
 COVERAGE = "COVERAGE_PROCESS_CONFIG"
 """Tells processes that they are measured, while coverage runs."""
@@ -120,55 +122,6 @@ def binding(
     return {"name": name, "executor": "command", "config": settings, **outer}
 
 
-def document(
-    bindings: Mapping[str, dict[str, Any]],
-    port: int,
-    *,
-    chat: Mapping[str, Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    secret_refs: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Return a config document: advertised model id to binding, and more keys.
-
-    ``chat`` are more keys of the chat entry's config. An id may come as a key
-    with its ``input_modalities`` given in ``chat["models"]`` instead.
-    """
-    entry = {
-        "namespace": "test_chat",
-        "scope": "home",
-        "port": port,
-        "token_secret": "chat_token",
-        "models": [{"id": model} for model in bindings],
-        **(chat or {}),
-    }
-    scope = {
-        "id": "home",
-        "name": "Test",
-        "secret_refs": {"chat_token": "file:chat_token", **(secret_refs or {})},
-        "bindings": list({item["name"]: item for item in bindings.values()}.values()),
-        "routes": [_route(model, item["name"]) for model, item in bindings.items()],
-        "extensions": [
-            {
-                "name": "chat",
-                "type": "conduck_chat",
-                "secret_names": ["chat_token"],
-                "config": entry,
-            }
-        ],
-    }
-    return {"version": 1, "settings": dict(settings or {}), "scopes": [scope]}
-
-
-def _route(model: str, binding_name: str) -> dict[str, Any]:
-    return {
-        "name": f"route_{re.sub('[^a-z0-9]', '_', model.lower())}",
-        "handler": "chat",
-        "binding": binding_name,
-        "active_policy": "queue",
-        "config": {"models": [model]},
-    }
-
-
 @dataclass(slots=True)
 class Service:
     """A daemon under test.
@@ -196,6 +149,18 @@ class Service:
     def folder(self) -> Path:
         """The working folder of the engines."""
         return self.root / "folder"
+
+    @property
+    def files_port(self) -> int:
+        """The port of the file lane."""
+        text = (self.root / "config/config.json").read_text("utf-8")
+        port: int = next(
+            entry["config"]["port"]
+            for scope in json.loads(text)["scopes"]
+            for entry in scope["extensions"]
+            if entry["type"] == "conduck_files"
+        )
+        return port
 
     @property
     def state(self) -> Path:
@@ -291,7 +256,8 @@ def prepared(
         (root / name).chmod(0o700)
     write_private(root / "config/config.json", config)
     write_private(
-        root / "config/secrets.json", {"chat_token": TOKEN, **(secrets or {})}
+        root / "config/secrets.json",
+        {"chat_token": TOKEN, "files_password": PASSWORD, **(secrets or {})},
     )
     port = next(
         entry["config"]["port"]
@@ -316,6 +282,7 @@ def running(
     *arguments: str,
     bindings: Mapping[str, dict[str, Any]] | None = None,
     chat: Mapping[str, Any] | None = None,
+    files: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     secret_refs: Mapping[str, str] | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -331,6 +298,7 @@ def running(
         arguments: More arguments of the stub.
         bindings: Advertised id to binding, instead of ``engine``.
         chat: More keys of the chat entry's config.
+        files: More keys of the config of a file lane; none is there without.
         settings: Keys of the document's settings.
         secret_refs: More secret references of the scope.
         secrets: More values of secrets.json.
@@ -342,7 +310,12 @@ def running(
         assert engine is not None
         bindings = {"agent": binding(engine, *arguments, **config)}
     config_document = document(
-        bindings, free_port(), chat=chat, settings=settings, secret_refs=secret_refs
+        bindings,
+        free_port(),
+        chat=chat,
+        files=files,
+        settings=settings,
+        secret_refs=secret_refs,
     )
     service = prepared(
         root,

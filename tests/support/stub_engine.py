@@ -25,6 +25,12 @@ and its values:
                              session and no environment, and holds stdout open
     ["tty"]                  print whether /dev/tty can be opened
     ["recognise", {SHA: TEXT}]  print the text for each attached file of that SHA-256
+    ["make", PATH]           make a folder, all missing ones above it included
+    ["cat", PATH]            print the text of a file
+    ["writer", PATH]         leave a child that writes its number to PATH.pid and then
+                             to the file for ever
+    ["follow"]               do each step that stands as JSON in a line "do: STEP" of
+                             standard input
 
 The record holds argv, stdin (text), environment, cwd, umask, pid, parent, group,
 session, started, ended (monotonic seconds), open descriptors, and for each
@@ -131,6 +137,10 @@ def run(step: list[Any], prompt: str) -> None:
         "daemon": leave_daemon,
         "tty": tell_tty,
         "recognise": lambda known: recognise(known, prompt),
+        "make": lambda path: Path(path).mkdir(parents=True, exist_ok=True),
+        "cat": lambda path: sys.stdout.write(Path(path).read_text("utf-8")),
+        "writer": leave_writer,
+        "follow": lambda: follow(prompt),
     }
     actions[verb](*values)
     sys.stdout.flush()
@@ -145,6 +155,25 @@ def wait_for(path: str) -> None:
 def write(path: str, text: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(text, encoding="utf-8")
+
+
+def leave_writer(path: str) -> None:
+    code = (
+        "import os, sys\n"
+        "path = sys.argv[1]\n"
+        "with open(path + '.part', 'w') as file: file.write(str(os.getpid()))\n"
+        "os.rename(path + '.part', path + '.pid')\n"
+        "while True:\n"
+        "    with open(path, 'a') as file: file.write('x')\n"
+    )
+    subprocess.Popen([sys.executable, "-I", "-S", "-c", code, path])
+    wait_for(path + ".pid")
+
+
+def follow(prompt: str) -> None:
+    for line in prompt.splitlines():
+        if line.startswith("do: "):
+            run(json.loads(line.removeprefix("do: ")), prompt)
 
 
 def tell_tty() -> None:

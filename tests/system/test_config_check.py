@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.commands import run, tree, written
+from tests.support.documents import document
 from tests.support.service import (
     TOKEN,
     Stub,
     binding,
-    document,
     free_port,
     write_private,
 )

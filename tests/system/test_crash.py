@@ -17,13 +17,13 @@ import pytest
 import requests
 
 from tests.support.commands import run, tree, written
+from tests.support.documents import document
 from tests.support.misbehaving import is_alive, is_marked_alive
 from tests.support.service import (
     PROGRAM,
     Service,
     Stub,
     binding,
-    document,
     free_port,
     image,
     prepared,

@@ -5,102 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import stat
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 
 from tests.support.commands import run, tree
-from tests.support.service import (
-    PROGRAM,
-    free_port,
-    image,
-    text,
-    user,
-    variables,
-    wait_until,
-)
-
-END = "Ctrl-C ends it."
-
-
-class Demo:
-    """A running demo.
-
-    Attributes:
-        folder: What it was told to use.
-        port: Its chat port.
-        out: The file that its standard output goes to.
-        err: Likewise standard error.
-    """
-
-    def __init__(self, folder: Path, port: int, scratch: Path) -> None:
-        self.folder = folder
-        self.port = port
-        self.out = scratch / "out"
-        self.err = scratch / "err"
-
-    @property
-    def token(self) -> str:
-        found: str = json.loads((self.folder / "config/secrets.json").read_text())[
-            "chat_token"
-        ]
-        return found
-
-    def ask(self, content: Any, **more: Any) -> requests.Response:
-        return requests.post(
-            f"http://127.0.0.1:{self.port}/v1/chat/completions",
-            headers={"Authorization": f"Bearer {self.token}"},
-            data=json.dumps({"messages": [user(content)], **more}),
-            timeout=60,
-        )
-
-    def answer(self, content: Any, **more: Any) -> str:
-        response = self.ask(content, **more)
-        assert response.status_code == 200, response.text
-        found: str = response.json()["choices"][0]["message"]["content"]
-        return found
-
-    def commands(self) -> list[str]:
-        """Return the commands of the greeting, each as a person would paste it."""
-        words = self.out.read_text().replace("\\\n", "")
-        return [line[2:] for line in words.splitlines() if line.startswith("  ")]
-
-
-@contextmanager
-def demo(
-    folder: Path, scratch: Path, *options: str, cwd: Path | None = None, port: int = 0
-) -> Iterator[Demo]:
-    """Run the demo during the block; it must then end with status 0."""
-    found = Demo((cwd or Path.cwd()) / folder, port or free_port(), scratch)
-    argv = [*PROGRAM, "demo", "--dir", str(folder), "--chat-port", str(found.port)]
-    with found.out.open("wb") as out, found.err.open("wb") as err:
-        process = subprocess.Popen(
-            [*argv, *options],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=variables(),
-            cwd=cwd,
-        )
-    try:
-        wait_until(
-            lambda: END in found.out.read_text() or process.poll() is not None, 20
-        )
-        assert process.poll() is None, found.err.read_text()
-        yield found
-        process.send_signal(signal.SIGINT)  # what Ctrl-C sends
-        assert process.wait(20) == 0
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(10)
+from tests.support.demo import demo
+from tests.support.service import free_port, image, text, variables
 
 
 def test_it_makes_what_it_needs_and_nobody_else_can_read_it(tmp_path: Path) -> None:
@@ -136,10 +50,10 @@ def test_two_demos_have_different_tokens(tmp_path: Path) -> None:
 def test_a_second_run_uses_what_is_there(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     with demo(folder, tmp_path) as first:
-        token, port = first.token, first.port
+        token, port, files_port = first.token, first.port, first.files_port
     (folder / "folder/mine.txt").write_text("mine")
     before = tree(folder / "config") | tree(folder / "folder")
-    with demo(folder, tmp_path, port=port) as second:
+    with demo(folder, tmp_path, port=port, files_port=files_port) as second:
         assert second.token == token
         assert second.answer("Reply with exactly: again") == "again"
         assert "changed by hand" not in second.err.read_text()
@@ -196,8 +110,8 @@ def test_photos_adds_a_model_that_takes_them(tmp_path: Path) -> None:
 def test_without_photos_there_is_one_model(tmp_path: Path) -> None:
     with demo(tmp_path / "without", tmp_path) as found:
         config = json.loads((found.folder / "config/config.json").read_text())
-        (entry,) = config["scopes"][0]["extensions"]
-        assert [item["id"] for item in entry["config"]["models"]] == ["demo"]
+        chat, _ = config["scopes"][0]["extensions"]
+        assert [item["id"] for item in chat["config"]["models"]] == ["demo"]
 
 
 @pytest.mark.parametrize(
@@ -219,10 +133,14 @@ def test_the_printed_commands_work(tmp_path: Path, name: str) -> None:
         assert done.returncode == 0, done.stderr
         first, rest = done.stdout.split("}]}", 1)
         assert '"id":"demo"' in first
-        status, answer = rest.strip().split("\n", 1)
+        status, answer, rest = rest.strip().split("\n", 2)
+        listing, file = rest.rsplit("\n", 1)
         assert status == "401"
         message = json.loads(answer)["choices"][0]["message"]
         assert message == {"role": "assistant", "content": "pong"}
+        assert "/hello.txt" in listing
+        assert file == "hello"
+        assert found.secret("files_password") not in found.out.read_text()
 
 
 def test_what_others_can_read_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

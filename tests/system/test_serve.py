@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from tests.support.commands import run, written
+from tests.support.documents import document
 from tests.support.service import (
     PROGRAM,
     TOKEN,
     Stub,
     binding,
-    document,
     free_port,
     prepared,
     running,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.support.documents import document
 from tests.support.misbehaving import is_alive
 from tests.support.raw_http import connect, read_response, request
 from tests.support.service import (
@@ -20,7 +21,6 @@ from tests.support.service import (
     Service,
     Stub,
     binding,
-    document,
     free_port,
     image,
     prepared,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -20,6 +21,13 @@ EVENT = Event(
     received_at=SystemClock().now(),
     data={},
 )
+
+
+class StoppedClock(SystemClock):
+    seconds = 100.0
+
+    def monotonic(self) -> float:
+        return self.seconds
 
 
 def work(name: str, scope: str = "home") -> Work:
@@ -75,3 +83,28 @@ def test_whoever_waits_for_the_last_work_is_told() -> None:
     timer.start()
     assert journal.wait_until_empty(20)
     timer.join()
+
+
+def test_it_knows_how_many_run_and_for_how_long_none_has() -> None:
+    clock = StoppedClock()
+    journal = Journal(clock)
+    assert (journal.running(), journal.since_run()) == (0, math.inf)
+    for name in ("a", "b"):
+        journal.accept(EVENT, work(name), 9)
+    assert (journal.running(), journal.since_run()) == (0, math.inf)
+    running = [journal.move(work(name), WorkState.RUNNING) for name in ("a", "b")]
+    clock.seconds += 5
+    assert (journal.running(), journal.since_run()) == (2, 0.0)
+    journal.move(running[0], WorkState.COMPLETED)
+    assert (journal.running(), journal.since_run()) == (1, 0.0)
+    clock.seconds += 5
+    journal.move(running[1], WorkState.FAILED)
+    clock.seconds += 7
+    assert (journal.running(), journal.since_run()) == (0, 7.0)
+
+
+def test_work_that_never_ran_is_no_run() -> None:
+    journal = Journal()
+    journal.accept(EVENT, work("a"), 9)
+    journal.move(work("a"), WorkState.CANCELLED)
+    assert journal.since_run() == math.inf

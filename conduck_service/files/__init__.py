@@ -1,0 +1,1 @@
+"""The extension type ``conduck_files``: the shared folder over WebDAV."""

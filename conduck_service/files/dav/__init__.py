@@ -1,0 +1,1 @@
+"""WebDAV: listings, properties, locks, and what WsgiDAV decides."""

@@ -1,0 +1,218 @@
+"""PROPFIND: what is in the folder at this moment, straight from the disk."""
+
+from __future__ import annotations
+
+import logging
+import operator
+import os
+import re
+import stat
+import threading
+import time
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from conduck_service.files.dav.conditions import is_not_modified
+from conduck_service.files.dav.multistatus import HEAD, HEADERS, TAIL, Rows
+from conduck_service.files.dav.propfind import read_depth, read_query
+from conduck_service.files.disk.paths import Flaw, Place, flaw_of, is_plain, quoted
+from conduck_service.files.disk.tree import Tree, found_at, is_served
+from conduck_service.files.errors import from_system
+from conduck_service.files.request import Answer, LaneRequest
+
+_log = logging.getLogger(__name__)
+
+OUTBOUND_FILES = 190
+OUTBOUND_BYTES = 240 * 1024
+"""The app refuses a listing of more than 200 rows or 256 KiB as a whole."""
+
+_CONVERSATION = re.compile(rb"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
+_OUTBOUND = re.compile(rb"out-[0-9a-f]{32}")
+
+# Long listings compete for the interpreter; one after the other they hold up
+# short requests no more than a single one does.
+_ONE_AT_A_TIME = threading.Lock()
+
+Entry = tuple[str, os.stat_result]
+"""The name of a file or folder as the system decodes it, and its state."""
+
+
+class Extras(Protocol):
+    """What is known of files beside the disk's own records."""
+
+    def lock_discovery(self, place: Place) -> str:
+        """Return the content of the property of this name."""
+        ...
+
+    def has_dead_properties(self) -> bool:
+        """Say whether any file has stored properties; costs next to nothing."""
+        ...
+
+    def dead_properties(self, folder: int, name: bytes) -> Mapping[str, str]:
+        """Return the stored properties of an entry, Clark name to element."""
+        ...
+
+
+class Listing:
+    """Answers PROPFIND with Depth 0 and 1.
+
+    Keeps: F-PROP-01, F-PROP-03, F-PROP-08, F-PROP-09, F-PROP-16, F-OUT-21.
+    """
+
+    def __init__(self, tree: Tree, extras: Extras) -> None:
+        self._tree = tree
+        self._extras = extras
+
+    def answer(self, request: LaneRequest) -> Answer:
+        """Return the multistatus of a place.
+
+        Raises:
+            LaneError: 404 when there is nothing, 403 when it may not be read or
+                the depth is infinite, 400 for a body that asks for nothing.
+        """
+        depth = read_depth(request)
+        rows = Rows(read_query(request.read_small()), time.time_ns())
+        place = request.place
+        place.check_readable()
+        with self._tree.open_spot(place) as spot:
+            found = found_at(spot, place)
+            is_not_modified(request, found)
+            own = self._row(rows, place, found, spot.folder, spot.name)
+        texts = [HEAD, own]
+        if depth and stat.S_ISDIR(found.st_mode):
+            texts += self._children(rows, place, len(own))
+        texts.append(TAIL)
+        return Answer("207 Multi-Status", HEADERS, "".join(texts).encode("utf-8"))
+
+    def _children(self, rows: Rows, place: Place, taken: int) -> list[str]:
+        is_outbound = _is_outbound(place)
+        with (
+            self._tree.open_folder(place.names, listing=True) as folder,
+            _ONE_AT_A_TIME,
+        ):
+            entries, hidden = _read_entries(folder)
+            if is_outbound:
+                entries, unfit = _fit_for_app(entries)
+                hidden += unfit
+            texts = self._rows(rows, place, entries, folder)
+        if hidden:
+            _report("lane_names_hidden", "names were left out of a listing", hidden)
+        return _bounded(texts, taken) if is_outbound else texts
+
+    def _rows(
+        self, rows: Rows, place: Place, entries: Iterable[Entry], folder: int
+    ) -> list[str]:
+        base = "" if place.is_root else place.href
+        if not rows.wants_locks and not self._extras.has_dead_properties():
+            return [
+                rows.row(
+                    f"{base}/{name if is_plain(name) else quoted(os.fsencode(name))}",
+                    name,
+                    found,
+                )
+                for name, found in entries
+            ]
+        texts = []
+        for text, found in entries:
+            name = os.fsencode(text)
+            below = Place((*place.names, name))
+            texts.append(self._row(rows, below, found, folder, name))
+        return texts
+
+    def _row(
+        self,
+        rows: Rows,
+        place: Place,
+        found: os.stat_result,
+        folder: int,
+        name: bytes,
+    ) -> str:
+        label = os.fsdecode(place.names[-1]) if place.names else ""
+        locks = self._extras.lock_discovery(place) if rows.wants_locks else ""
+        dead = None
+        if self._extras.has_dead_properties():
+            dead = self._extras.dead_properties(folder, name)
+        return rows.row(place.href, label, found, locks=locks, dead=dead)
+
+
+def _read_entries(folder: int) -> tuple[list[Entry], int]:
+    """Return what a folder holds by name, and how many names no href can say.
+
+    What vanishes meanwhile is left out, and so are links, pipes and devices.
+    """
+    found: list[Entry] = []
+    hidden = 0
+    try:
+        with os.scandir(folder) as items:
+            for item in items:
+                name = item.name
+                if not is_plain(name):
+                    flaw = flaw_of(os.fsencode(name))
+                    if flaw is not None and flaw is not Flaw.CONTROL:
+                        hidden += flaw is not Flaw.RESERVED
+                        continue
+                try:
+                    state = item.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                if is_served(state):
+                    found.append((name, state))
+    except OSError as error:
+        raise from_system(error) from error
+    found.sort(key=_NAME)
+    return found, hidden
+
+
+_NAME = operator.itemgetter(0)
+
+
+def _is_outbound(place: Place) -> bool:
+    """Say whether this is a folder that a turn was told to write to."""
+    return (
+        len(place.names) == 2
+        and _CONVERSATION.fullmatch(place.names[0]) is not None
+        and _OUTBOUND.fullmatch(place.names[1]) is not None
+    )
+
+
+def _fit_for_app(entries: Iterable[Entry]) -> tuple[list[Entry], int]:
+    """Return the entries that the app can read, files first; and how many not.
+
+    It refuses a whole listing for one name with a backslash, a control character
+    or two names that are the same but for their composition.
+    """
+    seen: set[str] = set()
+    fit: list[Entry] = []
+    count = 0
+    for name, found in entries:
+        count += 1
+        text = unicodedata.normalize("NFC", name)
+        if "\\" in text or flaw_of(os.fsencode(name)) is not None or text in seen:
+            continue
+        seen.add(text)
+        fit.append((name, found))
+    fit.sort(key=lambda entry: stat.S_ISDIR(entry[1].st_mode))
+    return fit, count - len(fit)
+
+
+def _bounded(rows: list[str], taken: int) -> list[str]:
+    """Return as many rows as the app takes in one listing."""
+    kept: list[str] = []
+    room = OUTBOUND_BYTES - len(HEAD) - len(TAIL) - taken
+    for row in rows[:OUTBOUND_FILES]:
+        room -= len(row.encode("utf-8"))
+        if room < 0:
+            break
+        kept.append(row)
+    if len(kept) < len(rows):
+        _report(
+            "lane_listing_cut",
+            "files were left out of a listing that would be longer than the app takes",
+            len(rows) - len(kept),
+        )
+    return kept
+
+
+def _report(action: str, message: str, count: int) -> None:
+    _log.warning(message, extra={"action": action, "count": count})

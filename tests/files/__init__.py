@@ -1,0 +1,1 @@
+"""The file lane, module by module."""
