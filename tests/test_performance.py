@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from tests.bench.lane import table
+from tests.bench.lane.figures import PROMISES
+from tests.bench.lane.rows import LaneRow
 from tests.bench.page import PAGE, page, read, rounds
 
 
-def test_the_page_is_made_from_the_newest_round() -> None:
+def test_the_page_is_made_from_the_newest_rounds() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
@@ -24,3 +27,43 @@ def test_every_row_has_its_peer_of_the_same_run() -> None:
 def test_no_promise_is_missed_in_the_newest_round() -> None:
     _content, rows = read(rounds()[-1])
     assert [row.name for row in rows if not row.is_met] == []
+
+
+def test_no_promise_of_the_lane_is_missed_in_its_newest_round() -> None:
+    for path in table.rounds()[-1:]:
+        _content, rows = table.read(path)
+        assert [row.name for row in rows if not row.is_met] == []
+
+
+def test_every_promise_of_the_lane_has_a_row_beside_both_peers() -> None:
+    for path in table.rounds()[-1:]:
+        content, rows = table.read(path)
+        names = [row.name for row in rows]
+        assert len(names) == len(set(names))
+        assert {item.measure + item.suffix for item in PROMISES} <= set(names)
+        assert "rclone" in content["versions"]
+        assert [row.name for row in rows if row.rclone is None] == []
+
+
+def row(**changes: float | None) -> LaneRow:
+    values: dict[str, float | None] = {"ours": 2.0, "rclone": 6.0, "stock": 30.0}
+    texts = {"name": "x", "what": "x", "unit": "ms", "notes": {}, "samples": 1}
+    return LaneRow(**(texts | values | changes))  # type: ignore[arg-type]
+
+
+def test_a_row_is_met_when_every_promise_in_it_is() -> None:
+    assert row(over_rclone=3, over_stock=15, bound=2).is_met
+    assert not row(over_rclone=3.1).is_met
+    assert not row(over_stock=15.1).is_met
+    assert not row(bound=1.9).is_met
+
+
+def test_of_a_rate_the_larger_is_better() -> None:
+    assert row(is_rate=True, ours=12, over_rclone=2).is_met
+    assert not row(is_rate=True, ours=11, over_rclone=2).is_met
+
+
+def test_what_was_not_measured_is_called_so() -> None:
+    line = table.line(row(rclone=None, over_rclone=3))
+    assert "| not measured | 30 |" in line
+    assert line.count("not measured") == 2

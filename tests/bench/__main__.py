@@ -1,13 +1,19 @@
-"""Run every measurement, write the round and the page, say what was missed."""
+"""Run the measurements, write the rounds and the page, say what was missed.
+
+usage: python -m tests.bench [chat] [lane]; both without a word. The page keeps the
+newest round of a part that is not run.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench import memory, models, page, turns
+from tests.bench.lane import run as lane
 from tests.bench.round import Row, save
 
 MEASUREMENTS: dict[str, Callable[[Path], Row]] = {
@@ -19,8 +25,8 @@ MEASUREMENTS: dict[str, Callable[[Path], Row]] = {
 }
 
 
-def main() -> int:
-    """Measure; return 1 when a promise is missed."""
+def chat_round() -> list[str]:
+    """Measure chat; return the names of the promises that were missed."""
     rows = []
     for name, measure in MEASUREMENTS.items():
         with tempfile.TemporaryDirectory(prefix="conduck-bench.") as folder:
@@ -28,12 +34,31 @@ def main() -> int:
         print(f"{name}: {row.ours} {row.unit}, ratio {row.ratio}", flush=True)
         rows.append(row)
     save(rows, list(MEASUREMENTS))
+    return [row.name for row in rows if not row.is_met]
+
+
+def lane_round() -> list[str]:
+    """Measure the file lane; return the names of the promises that were missed."""
+    load = round(os.getloadavg()[0], 1)
+    rows, versions = lane.measure()
+    lane.save(rows, versions, load)
+    return [row.name for row in rows if not row.is_met]
+
+
+PARTS = {"lane": lane_round, "chat": chat_round}
+
+
+def main(words: list[str]) -> int:
+    """Measure; return 1 when a promise is missed, 2 for a part that is none."""
+    if unknown := set(words) - set(PARTS):
+        print(f"no such part: {', '.join(sorted(unknown))}; there are {list(PARTS)}")
+        return 2
+    missed = [name for part in words or PARTS for name in PARTS[part]()]
     page.PAGE.write_text(page.page(), encoding="utf-8")
-    missed = [row.name for row in rows if not row.is_met]
     for name in missed:
         print(f"missed: {name}")
     return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Writes docs/reference/performance.md from the newest round."""
+"""Writes docs/reference/performance.md from the newest round of each part."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.bench.lane.table import section
 from tests.bench.round import FOLDER, Row
 from tests.support.trace import REFERENCE
 
@@ -29,7 +30,7 @@ data URIs that the turn needs; one image at a time is decoded.
 
 
 def rounds() -> list[Path]:
-    """Return the files of all rounds, oldest first."""
+    """Return the files of all rounds of chat, oldest first."""
     return sorted(FOLDER.glob("*.json"))
 
 
@@ -55,7 +56,8 @@ def page() -> str:
         *(line(row) for row in rows),
         LIMITS,
     ]
-    return "\n".join(lines)
+    chat, lane = "\n".join(lines), section()
+    return f"{chat}\n{lane}" if lane else chat
 
 
 def line(row: Row) -> str:
