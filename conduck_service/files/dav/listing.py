@@ -10,7 +10,8 @@ import stat
 import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from conduck_service.files.dav.conditions import is_not_modified
@@ -30,9 +31,11 @@ OUTBOUND_BYTES = 240 * 1024
 _CONVERSATION = re.compile(rb"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
 _OUTBOUND = re.compile(rb"out-[0-9a-f]{32}")
 
-# Long listings compete for the interpreter; one after the other they hold up
-# short requests no more than a single one does.
-_ONE_AT_A_TIME = threading.Lock()
+_TURN = threading.Lock()
+_TURN_SECONDS = 0.05
+"""Long listings compete for the interpreter; one after the other they hold up short
+requests no more than a single one does. But none waits longer than this for its turn.
+"""
 
 Entry = tuple[str, os.stat_result]
 """The name of a file or folder as the system decodes it, and its state."""
@@ -87,10 +90,7 @@ class Listing:
 
     def _children(self, rows: Rows, place: Place, taken: int) -> list[str]:
         is_outbound = _is_outbound(place)
-        with (
-            self._tree.open_folder(place.names, listing=True) as folder,
-            _ONE_AT_A_TIME,
-        ):
+        with self._tree.open_folder(place.names, listing=True) as folder, _turn():
             entries, hidden = _read_entries(folder)
             if is_outbound:
                 entries, unfit = _fit_for_app(entries)
@@ -134,6 +134,16 @@ class Listing:
         if self._extras.has_dead_properties():
             dead = self._extras.dead_properties(folder, name)
         return rows.row(place.href, label, found, locks=locks, dead=dead)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    is_taken = _TURN.acquire(timeout=_TURN_SECONDS)
+    try:
+        yield
+    finally:
+        if is_taken:
+            _TURN.release()
 
 
 def _read_entries(folder: int) -> tuple[list[Entry], int]:
