@@ -4,7 +4,7 @@
 
 help:
 	@echo 'make setup   make .venv with the commands in it'
-	@echo 'make run     serve chat with the embedded demo engine'
+	@echo 'make run     serve chat and files with the embedded demo engine'
 	@echo 'make test    run the tests'
 	@echo 'make check   lint, types, layers'
 	@echo 'make bench   measure, and write docs/reference/performance.md'

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,23 +109,46 @@ def command(
             for name, value in options.items()
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         }
-        _settle(config, options, given)
+        with _settled(config, options, given) as keep:
+
+            def greet(addresses: Sequence[str]) -> None:
+                keep()
+                _greet(folder, addresses)
+
+            serve(config, folder / "state", state_option="--dir", on_ready=greet)
     except SafeFileError as error:
         give_up(str(error))
-    serve(
-        config,
-        folder / "state",
-        state_option="--dir",
-        on_ready=lambda addresses: _greet(folder, addresses),
-    )
 
 
-def _settle(config: Path, options: Options, given: Options) -> None:
+@contextmanager
+def _settled(
+    config: Path, options: Options, given: Options
+) -> Iterator[Callable[[], None]]:
+    """Let the config follow the options for good once the service has started.
+
+    What it starts with has to be on the disk; unless the yielded function was
+    called, the config is put back as it was, so that options which do not work
+    are forgotten.
+    """
+    before = read_private(config, _CONFIG_BYTES) if config.exists() else None
+    _settle(config, before, options, given)
+    kept: list[bool] = []
+    try:
+        yield lambda: kept.append(True)
+    finally:
+        if not kept and before is None:
+            config.unlink()
+        elif not kept and before is not None and config.read_bytes() != before:
+            atomic_write(config, before)
+
+
+def _settle(
+    config: Path, found: bytes | None, options: Options, given: Options
+) -> None:
     """Make the config, or let one that this command made follow the options."""
-    if not config.exists():
-        atomic_write(config, _text(demo_config(**options)))
+    if found is None:
+        _write(config, options)
         return
-    found = read_private(config, _CONFIG_BYTES)
     made_with = _options_of(found)
     if made_with is None:
         if given:
@@ -134,7 +158,15 @@ def _settle(config: Path, options: Options, given: Options) -> None:
                 err=True,
             )
         return
-    wanted = _text(demo_config(**made_with | given))
+    _write(config, made_with | given, found)
+
+
+def _write(config: Path, options: Options, found: bytes = b"") -> None:
+    if options["chat_port"] == options["files_port"]:
+        raise click.UsageError(
+            "chat and files need a port each; use --chat-port and --files-port"
+        )
+    wanted = _text(demo_config(**options))
     if wanted != found:
         atomic_write(config, wanted)
 
@@ -179,7 +211,7 @@ def _greet(folder: Path, addresses: Sequence[str]) -> None:
 def _secrets() -> dict[str, str]:
     return {
         "chat_token": secrets.token_hex(_TOKEN_BYTES),
-        "files_password": secrets.token_urlsafe(_TOKEN_BYTES),
+        "files_password": secrets.token_hex(_TOKEN_BYTES),
     }
 
 

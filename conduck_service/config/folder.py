@@ -64,14 +64,10 @@ class FolderRules:
         return into.refuse(at, "invalid_config", f"{subject} {message}", remedy)
 
     def _fault(self, path: Path) -> tuple[str, str] | None:
-        # Path.is_dir() raises for a folder that is out of reach; this says no.
-        is_folder = os.path.isdir(path)  # noqa: PTH112
-        if not is_folder or not os.access(path, os.X_OK):
-            return (
-                "names no folder that can be entered",
-                "create the folder, let this user enter it, or name another",
-            )
-        folder = real(path)
+        try:
+            folder = real(path)
+        except UnicodeEncodeError:
+            return "holds characters that no path can have", "name another"
         if folder == Path("/") or (self._home and self._home.is_relative_to(folder)):
             return (
                 "names the home folder, or a folder that the home folder is in",
@@ -82,7 +78,26 @@ class FolderRules:
                 "and the folder of the config or of the state are one in the other",
                 "name a folder apart from both",
             )
-        return None
+        if "~" in path.parts:
+            return "holds a ~, which stands for nothing here", "write the whole path"
+        return _access_fault(folder)
+
+
+def _access_fault(folder: Path) -> tuple[str, str] | None:
+    # The methods of Path raise for what is out of reach; these say no.
+    if os.path.isdir(folder):  # noqa: PTH112
+        if os.access(folder, os.X_OK):
+            return None
+        return (
+            "names a folder that this user may not enter",
+            "chmod u+rwx it, let this user's group in, or name another",
+        )
+    if os.path.lexists(folder):
+        return "names something that is no folder", "name a folder"
+    return (
+        "names a folder that is not there, or out of reach",
+        "make it with mkdir -m 700 (or 2770 for two users of a group), or name another",
+    )
 
 
 def are_nested(one: Path, other: Path) -> bool:

@@ -129,7 +129,10 @@ class Choice:
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the word, or INVALID after noting why not."""
         if not isinstance(value, str):
-            return _wrong_type(at, "a text", into)
+            words = ", ".join(f'"{word}"' for word in self.words)
+            return into.refuse(
+                at, "invalid_type", "a text is wanted here", f"write one of {words}"
+            )
         if value not in self.words:
             return into.refuse(
                 at,

@@ -61,7 +61,7 @@ class Lane:
             raise LaneError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                "the lane does not know this method",
+                "the lane does not know this method; Allow names those that it knows",
                 headers=(("Allow", self._allow),),
             )
         place = parse_place(environ["REQUEST_URI"])

@@ -51,7 +51,9 @@ class _Meaning:
 
 
 _MISSING = _Meaning(
-    HTTPStatus.NOT_FOUND, "not_found", "there is no such file or folder"
+    HTTPStatus.NOT_FOUND,
+    "not_found",
+    "there is no such file or folder; a listing of the folder above says what is there",
 )
 _FORBIDDEN = _Meaning(
     HTTPStatus.FORBIDDEN,
@@ -135,7 +137,6 @@ def from_system(error: OSError) -> LaneError:
 
 
 _SERVER_CODES = {
-    Cause.UNAUTHORIZED: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Cause.BAD_REQUEST: (HTTPStatus.BAD_REQUEST, "bad_request"),
     Cause.INTERNAL: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal"),
 }
@@ -144,14 +145,24 @@ CHALLENGE = ("WWW-Authenticate", 'Basic realm="conduck", charset="UTF-8"')
 """The same for every request, and never Digest (F-USER-06)."""
 
 
+_UNAUTHORIZED = LaneError(
+    HTTPStatus.UNAUTHORIZED,
+    "unauthorized",
+    "user or password is wrong; the user is conduck, and the password is the one of "
+    "the file lane, not the token of chat",
+    headers=(CHALLENGE,),
+)
+
+
 class LaneDialect:
     """The server's own refusals as short texts."""
 
     def refusal(self, refusal: Refusal) -> Response:
         """Return the response that says this."""
+        if refusal.cause is Cause.UNAUTHORIZED:
+            return as_response(_UNAUTHORIZED)
         status, code = _SERVER_CODES[refusal.cause]
-        challenge = (CHALLENGE,) if refusal.cause is Cause.UNAUTHORIZED else ()
-        return as_response(LaneError(status, code, refusal.message, headers=challenge))
+        return as_response(LaneError(status, code, refusal.message))
 
 
 def as_response(error: LaneError) -> Response:

@@ -136,6 +136,6 @@ def _unsatisfiable(size: int) -> LaneError:
     return LaneError(
         HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
         "range_not_satisfiable",
-        "the range begins behind the end of the file",
+        "the range begins behind the end of the file; ask for a part within it",
         headers=(("Content-Range", f"bytes */{size}"),),
     )

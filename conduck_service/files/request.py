@@ -65,7 +65,9 @@ class LaneRequest:
         try:
             return bytes(self.body.read_all(XML_BYTES))
         except BodyTooLarge:
-            raise too_large("the body of this request is longer than 64 KiB") from None
+            raise too_large(
+                "the body of this request is longer than 64 KiB; ask for less"
+            ) from None
 
     def refuse_body(self) -> None:
         """Refuse a body where none has a meaning.

@@ -103,7 +103,7 @@ FILES_SPEC: Spec[FilesConfig] = Spec(
             name="mode",
             kind=Choice(MODES),
             default=MODES[0],
-            doc="Mode of the shared folder; what is made in it follows from it.",
+            doc="Mode of the shared folder; what the service makes in it follows.",
             shown=True,
         ),
         Field(

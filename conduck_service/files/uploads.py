@@ -133,7 +133,8 @@ class Uploads:
                 raise self._too_large() from None
             except BodyCut:
                 raise bad_request(
-                    "the upload ended before all of it had come", "upload_cut"
+                    "the upload ended before all of it had come; send it again",
+                    "upload_cut",
                 ) from None
             if is_there:
                 self._guard.carry(spot, staged.descriptor)
@@ -155,7 +156,7 @@ def _put(staged: Staged, name: bytes, *, replace: bool) -> None:
         raise LaneError(
             HTTPStatus.PRECONDITION_FAILED,
             "precondition_failed",
-            "a file of this name has come into being meanwhile",
+            "a file of this name has come into being meanwhile; look at it first",
         ) from None
     except FileNotFoundError as error:
         raise parent_missing() from error
@@ -170,7 +171,7 @@ def _check_target(place: Place, found: os.stat_result | None) -> None:
         raise LaneError(
             HTTPStatus.CONFLICT,
             "bad_name",
-            "the name of a file does not end in a slash",
+            "the name of a file does not end in a slash; leave it out",
         )
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise forbidden(
@@ -203,5 +204,7 @@ def _sent_mtime(request: LaneRequest) -> int | None:
     if value is None:
         return None
     if not _MTIME.fullmatch(value):
-        raise bad_request("X-OC-Mtime is no number of seconds")
+        raise bad_request(
+            "X-OC-Mtime is no number of seconds; correct it, or leave it out"
+        )
     return int(float(value))

@@ -56,7 +56,7 @@ def test_serve_refuses_a_folder_that_is_not_there(tmp_path: Path) -> None:
     done = run("serve", "--config", str(written(tmp_path, value)))
     assert done.returncode == 78
     assert f"{ENTRY}/config/root: invalid_config" in done.stderr
-    assert "create the folder" in done.stderr
+    assert "make it with mkdir" in done.stderr
 
 
 @pytest.mark.req("F-ROOT-16")

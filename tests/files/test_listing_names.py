@@ -124,7 +124,7 @@ def test_of_an_outbound_folder_as_much_is_listed_as_the_app_takes(
 @pytest.mark.req("F-OUT-21")
 def test_an_outbound_listing_of_long_names_stays_short_enough(lane: Lane) -> None:
     path, disk = outbound(lane, 2)
-    names = [f"{number:03}-{'日' * 80}.pdf" for number in range(OUTBOUND_FILES)]
+    names = [f"{number:03}-{'日' * 64}.pdf" for number in range(OUTBOUND_FILES)]
     for name in names:
         (disk / name).touch()
     answer = lane.propfind(path)

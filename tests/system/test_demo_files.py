@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,29 @@ def test_one_that_was_changed_by_hand_is_kept_without_a_lane(tmp_path: Path) -> 
     assert file.read_bytes() == before
 
 
-def test_equal_ports_are_refused_by_name(tmp_path: Path) -> None:
+def test_equal_ports_are_refused_and_forgotten(tmp_path: Path) -> None:
     port = str(free_port())
+    folder = tmp_path / "demo"
     done = run(
         "demo",
-        *("--dir", str(tmp_path / "demo")),
+        *("--dir", str(folder)),
         *("--chat-port", port),
         *("--files-port", port),
     )
-    assert done.returncode == 78
-    assert "another extension entry has this port" in done.stderr
+    assert done.returncode == 2
+    assert "chat and files need a port each" in done.stderr
+    assert not (folder / "config/config.json").exists()
+
+
+def test_options_that_do_not_work_are_forgotten(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    with demo(folder, tmp_path):
+        pass
+    file = folder / "config/config.json"
+    before = file.read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run("demo", "--dir", str(folder), "--files-port", port)
+    assert done.returncode == 1
+    assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+    assert file.read_bytes() == before

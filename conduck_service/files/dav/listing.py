@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import operator
 import os
-import re
 import stat
 import threading
 import time
@@ -20,6 +19,7 @@ from conduck_service.files.dav.propfind import read_depth, read_query
 from conduck_service.files.disk.paths import Flaw, Place, flaw_of, is_plain, quoted
 from conduck_service.files.disk.tree import Tree, found_at, is_served
 from conduck_service.files.errors import from_system
+from conduck_service.files.outbound import is_outbound, is_taken_by_app
 from conduck_service.files.request import Answer, LaneRequest
 
 _log = logging.getLogger(__name__)
@@ -27,9 +27,6 @@ _log = logging.getLogger(__name__)
 OUTBOUND_FILES = 190
 OUTBOUND_BYTES = 240 * 1024
 """The app refuses a listing of more than 200 rows or 256 KiB as a whole."""
-
-_CONVERSATION = re.compile(rb"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
-_OUTBOUND = re.compile(rb"out-[0-9a-f]{32}")
 
 _TURN = threading.Lock()
 _TURN_SECONDS = 0.05
@@ -89,16 +86,16 @@ class Listing:
         return Answer("207 Multi-Status", HEADERS, "".join(texts).encode("utf-8"))
 
     def _children(self, rows: Rows, place: Place, taken: int) -> list[str]:
-        is_outbound = _is_outbound(place)
+        is_bounded = is_outbound(place.names)
         with self._tree.open_folder(place.names, listing=True) as folder, _turn():
             entries, hidden = _read_entries(folder)
-            if is_outbound:
+            if is_bounded:
                 entries, unfit = _fit_for_app(entries)
                 hidden += unfit
             texts = self._rows(rows, place, entries, folder)
         if hidden:
             _report("lane_names_hidden", "names were left out of a listing", hidden)
-        return _bounded(texts, taken) if is_outbound else texts
+        return _bounded(texts, taken) if is_bounded else texts
 
     def _rows(
         self, rows: Rows, place: Place, entries: Iterable[Entry], folder: int
@@ -177,20 +174,12 @@ def _read_entries(folder: int) -> tuple[list[Entry], int]:
 _NAME = operator.itemgetter(0)
 
 
-def _is_outbound(place: Place) -> bool:
-    """Say whether this is a folder that a turn was told to write to."""
-    return (
-        len(place.names) == 2
-        and _CONVERSATION.fullmatch(place.names[0]) is not None
-        and _OUTBOUND.fullmatch(place.names[1]) is not None
-    )
-
-
 def _fit_for_app(entries: Iterable[Entry]) -> tuple[list[Entry], int]:
-    """Return the entries that the app can read, files first; and how many not.
+    """Return the entries that the app takes, files first; and how many it does not.
 
     It refuses a whole listing for one name with a backslash, a control character
-    or two names that are the same but for their composition.
+    or two names that are the same but for their composition. Others it passes over,
+    and they must not use up the rows of those that it takes.
     """
     seen: set[str] = set()
     fit: list[Entry] = []
@@ -198,7 +187,7 @@ def _fit_for_app(entries: Iterable[Entry]) -> tuple[list[Entry], int]:
     for name, found in entries:
         count += 1
         text = unicodedata.normalize("NFC", name)
-        if "\\" in text or flaw_of(os.fsencode(name)) is not None or text in seen:
+        if text in seen or not is_taken_by_app(name):
             continue
         seen.add(text)
         fit.append((name, found))

@@ -64,7 +64,9 @@ def read_depth(request: LaneRequest) -> int:
             "whole trees are not listed; send Depth: 0 or Depth: 1",
             condition="propfind-finite-depth",
         )
-    raise bad_request("the Depth header is neither 0, 1 nor infinity", "bad_depth")
+    raise bad_request(
+        "the Depth header is neither 0, 1 nor infinity; send 0 or 1", "bad_depth"
+    )
 
 
 def read_query(body: bytes) -> Query:
@@ -90,7 +92,9 @@ def parse_xml(body: bytes) -> Element:
     try:
         root: Element = fromstring(body, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise bad_request("the body is not plain XML", "bad_xml") from error
+        raise bad_request(
+            "the body is not plain XML; send XML without a DTD", "bad_xml"
+        ) from error
     level, count = [root], 0
     for _ in range(DEPTH_LIMIT):
         count += len(level)
@@ -98,18 +102,21 @@ def parse_xml(body: bytes) -> Element:
         if not level:
             break
     if level or count > ELEMENT_LIMIT:
-        raise bad_request("the body asks for too much at once", "bad_xml")
+        raise bad_request("the body asks for too much at once; ask for less", "bad_xml")
     return root
 
 
 def _read(body: bytes) -> Query:
     root = parse_xml(body)
     if root.tag != f"{DAV}propfind":
-        raise bad_request("the body is no DAV:propfind", "bad_xml")
+        raise bad_request(
+            "the body is no DAV:propfind; send one, or no body", "bad_xml"
+        )
     asked = [child for child in root if child.tag in _KINDS]
     if len({child.tag for child in asked}) != 1:
         raise bad_request(
-            "the body asks for none, or more than one, of allprop, propname and prop",
+            "the body asks for none, or more than one, of allprop, propname and prop; "
+            "ask for one",
             "bad_xml",
         )
     wanted = _KINDS[asked[0].tag]

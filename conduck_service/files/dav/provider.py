@@ -257,7 +257,9 @@ class Resource(DAVCollection):  # type: ignore[misc]  # it has no types
         assert destination is not None
         names = destination.names
         if self._place.names[: len(names)] == names:
-            raise forbidden("the destination holds what is to be put there")
+            raise forbidden(
+                "the destination holds what is to be put there; choose another"
+            )
         with (
             lane.locks.writing(names, self._call.tokens, deep=True),
             lane.tree.open_spot(self._place) as source,
@@ -273,7 +275,7 @@ def name_taken() -> LaneError:
     return LaneError(
         HTTPStatus.METHOD_NOT_ALLOWED,
         "already_there",
-        "there is something of this name already",
+        "there is something of this name already; choose another, or remove it first",
         headers=allow,
     )
 

@@ -121,7 +121,9 @@ def _as_lane_error(method: str, error: DAVError) -> LaneError:
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         return name_taken()
     if status is HTTPStatus.FORBIDDEN:
-        return forbidden("something cannot be put onto or into itself")
+        return forbidden(
+            "something cannot be put onto or into itself; choose another destination"
+        )
     if status is HTTPStatus.CONFLICT and method != "UNLOCK":
         return parent_missing()
     if status is HTTPStatus.PRECONDITION_FAILED and method != "LOCK":

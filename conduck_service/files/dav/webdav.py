@@ -132,13 +132,15 @@ class WebDav:
     def _delete(self, request: LaneRequest) -> Answer:
         request.refuse_body()
         if request.place.is_root:
-            raise forbidden("the shared folder itself cannot be removed")
+            raise forbidden("the shared folder itself stays; remove what is in it")
         return self._relay.answer(self._call(request))
 
     def _copy_or_move(self, request: LaneRequest) -> Answer:
         request.read_small()
         if request.place.is_root:
-            raise forbidden("the shared folder itself cannot be copied or moved")
+            raise forbidden(
+                "the shared folder itself stays; copy or move what is in it"
+            )
         call = self._call(request)
         call.destination = read_destination(request)
         # One decoding is undone by WsgiDAV; its paths stay encoded.
@@ -179,7 +181,7 @@ class WebDav:
             raise LaneError(
                 HTTPStatus.PRECONDITION_FAILED,
                 "precondition_failed",
-                "this is not in the state that the If header asks for",
+                "this is not in the state that the If header asks for; look again",
             )
         return header.tokens
 

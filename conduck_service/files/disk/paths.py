@@ -74,7 +74,9 @@ class Place:
         if self.flaw in (None, Flaw.CONTROL):
             return
         if self.flaw is Flaw.LONG:
-            raise bad_request("a name is longer than 255 bytes", "bad_name")
+            raise bad_request(
+                "a name is longer than 255 bytes; use a shorter one", "bad_name"
+            )
         raise not_found()
 
     def check_creatable(self) -> None:
@@ -87,12 +89,16 @@ class Place:
             return
         if self.flaw is Flaw.SLASH:
             raise LaneError(
-                HTTPStatus.CONFLICT, "bad_name", "a name cannot hold a slash"
+                HTTPStatus.CONFLICT,
+                "bad_name",
+                "a name cannot hold a slash; use another",
             )
         if self.flaw is Flaw.RESERVED:
             raise forbidden("the service uses names like this itself; use another")
         if self.flaw is Flaw.LONG:
-            raise bad_request("a name is longer than 255 bytes", "bad_name")
+            raise bad_request(
+                "a name is longer than 255 bytes; use a shorter one", "bad_name"
+            )
         raise bad_request(
             "a name holds control characters or is not UTF-8; use another", "bad_name"
         )
@@ -145,7 +151,10 @@ def parse_place(target: str) -> Place:
         last = unquote_to_bytes(step) if "%" in step else step.encode("utf-8")
         if last == b"..":
             if not names:
-                raise bad_request("the path leads out of the shared folder", "bad_path")
+                raise bad_request(
+                    "the path leads out of the shared folder; use one within it",
+                    "bad_path",
+                )
             names.pop()
         elif last not in (b"", b"."):
             names.append(last)

@@ -47,7 +47,8 @@ def already_there() -> LaneError:
     return LaneError(
         HTTPStatus.PRECONDITION_FAILED,
         "precondition_failed",
-        "there is something at the destination already, and Overwrite is F",
+        "there is something at the destination already, and Overwrite is F; choose "
+        "another",
     )
 
 
@@ -75,5 +76,5 @@ def check_replaceable(
         raise LaneError(
             HTTPStatus.CONFLICT,
             "bad_name",
-            "the name of a file does not end in a slash",
+            "the name of a file does not end in a slash; leave it out",
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+
+from conduck_service.files.outbound import OUTBOUND
 
 log = logging.getLogger(__name__)
 
@@ -19,8 +20,6 @@ MOST = 4096
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
-
-_OUTBOUND = re.compile(rb"out-[0-9a-f]{32}")
 
 
 class Elsewhere:
@@ -63,7 +62,7 @@ class Elsewhere:
     def note_found(self, steps: tuple[bytes, ...], identity: Identity) -> None:
         """Take a regular file that appeared in the root, or was moved there."""
         self._found.pop(identity, None)
-        is_delivered = len(steps) > 1 and _OUTBOUND.fullmatch(steps[-2]) is not None
+        is_delivered = len(steps) > 1 and OUTBOUND.fullmatch(steps[-2]) is not None
         if is_delivered or self._since_turn() > WINDOW_SECONDS:
             return
         if len(self._found) < MOST:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -17,11 +16,9 @@ from conduck_service.base.clock import Clock
 from conduck_service.base.removal import remove_all
 from conduck_service.files.disk.paths import RESERVED
 from conduck_service.files.disk.staging import new_name
+from conduck_service.files.outbound import CONVERSATION
 
 log = logging.getLogger(__name__)
-
-CONVERSATION = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
-"""Names of folders that the app makes, one a conversation."""
 
 FIRST_SECONDS = 60.0
 """From the start to the first look."""
@@ -175,7 +172,7 @@ class Retention:
             )
             return
         limit = now - self._keep_days * _DAY_NS
-        for name in sorted(filter(CONVERSATION.fullmatch, names)):
+        for name in sorted(filter(_is_conversation, names)):
             if _is_untouched(root, name, limit):
                 yield name
 
@@ -207,6 +204,10 @@ class Retention:
             is_ours = RESERVED.fullmatch(os.fsencode(name)) is not None
             if is_ours and not self._must_wait() and _is_untouched(root, name, limit):
                 remove_all(Path(name), dir_fd=root)
+
+
+def _is_conversation(name: str) -> bool:
+    return CONVERSATION.fullmatch(os.fsencode(name)) is not None
 
 
 def _names(folder: int) -> list[str]:
