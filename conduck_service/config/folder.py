@@ -86,10 +86,10 @@ class FolderRules:
 def _access_fault(folder: Path) -> tuple[str, str] | None:
     # The methods of Path raise for what is out of reach; these say no.
     if os.path.isdir(folder):  # noqa: PTH112
-        if os.access(folder, os.X_OK):
+        if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return None
         return (
-            "names a folder that this user may not enter",
+            "names a folder that this user may not read, write and enter",
             "chmod u+rwx it, let this user's group in, or name another",
         )
     if os.path.lexists(folder):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from conduck_service.files.disk.paths import parse_place
 from conduck_service.files.errors import LaneError, as_response, from_system
 from conduck_service.files.request import Answer, LaneRequest
-from conduck_service.files.transfers import ARRIVALS, TransferRoom
+from conduck_service.files.transfers import ARRIVAL_SECONDS, ARRIVALS, TransferRoom
 from conduck_service.serving.body import Body
 from conduck_service.serving.sending import FileRange
 
@@ -33,7 +33,7 @@ class Lane:
         self._handlers = handlers
         self._allow = ", ".join(sorted(handlers))
         self._transfers = transfers
-        self._arrivals = TransferRoom(ARRIVALS)
+        self._arrivals = TransferRoom(ARRIVALS, patience=ARRIVAL_SECONDS)
 
     def __call__(
         self, environ: dict[str, Any], start_response: StartResponse

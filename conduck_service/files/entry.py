@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Protocol
 
@@ -21,7 +22,7 @@ from conduck_service.files.errors import LaneDialect
 from conduck_service.files.gate import basic_gate
 from conduck_service.files.reading import Reading
 from conduck_service.files.settings import FILES_SPEC, FilesConfig, check_entry
-from conduck_service.files.transfers import RESERVED_WORKERS, TRANSFERS, TransferRoom
+from conduck_service.files.transfers import SLOW_ANSWERS, WORKERS, TransferRoom
 from conduck_service.files.upkeep.folder import check_at_start
 from conduck_service.files.upkeep.leftovers import Leftovers
 from conduck_service.files.upkeep.retention import Retention
@@ -58,7 +59,13 @@ class FilesIngress:
         self._config = config
         self._root = root
         self._context = context
-        tree = Tree(root, file_mode=config.file_mode, folder_mode=config.folder_mode)
+        self._closing = threading.Event()
+        tree = Tree(
+            root,
+            file_mode=config.file_mode,
+            folder_mode=config.folder_mode,
+            is_closing=self._closing.is_set,
+        )
         self._watcher = Watcher(
             root, mends=config.is_shared, since_turn=context.since_turn
         )
@@ -75,7 +82,8 @@ class FilesIngress:
             port=config.port,
             gate=basic_gate(os.fsencode(password) if password else None),
             dialect=LaneDialect(),
-            workers=TRANSFERS + RESERVED_WORKERS,
+            workers=WORKERS,
+            slow_answers=SLOW_ANSWERS,
             idle_seconds=config.idle_seconds,
             keep_seconds=KEEP_SECONDS,
             route_of=lambda _: "files",  # F-SEC-02
@@ -103,9 +111,15 @@ class FilesIngress:
 
     def stop(self) -> None:
         """End serving; transfers under way have what is left of the grace."""
-        self._server.stop(patience=self._context.has_grace)
+        self._server.stop(patience=self._has_patience)
         for helper in self._helpers:
             helper.stop()
+
+    def _has_patience(self) -> bool:
+        if self._context.has_grace():
+            return True
+        self._closing.set()
+        return False
 
 
 def _lane(

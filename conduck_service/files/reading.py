@@ -86,17 +86,17 @@ class Reading:
             *_HARMLESS,
         )
         if part is None:
-            whole = self._sent(descriptor, Part(0, found.st_size))
+            whole = self._sent(request, descriptor, Part(0, found.st_size))
             return Answer("200 OK", headers, whole)
         last = part.start + part.size - 1
         span = ("Content-Range", f"bytes {part.start}-{last}/{found.st_size}")
-        sent = self._sent(descriptor, part)
+        sent = self._sent(request, descriptor, part)
         return Answer("206 Partial Content", (*headers, span), sent)
 
-    def _sent(self, descriptor: int, part: Part) -> FileRange:
+    def _sent(self, request: LaneRequest, descriptor: int, part: Part) -> FileRange:
         """Return a part as a body; what takes a while has a place until its end."""
         sent = FileRange(descriptor, part.start, part.size)
-        if part.size > SMALL:
+        if part.size > SMALL and request.method == "GET":
             self._room.enter()
             sent.on_close(self._room.leave)
         return sent

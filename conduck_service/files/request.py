@@ -9,11 +9,14 @@ from typing import Any
 
 from conduck_service.files.disk.paths import Place
 from conduck_service.files.errors import Headers, LaneError
-from conduck_service.serving.body import Body, BodyTooLarge
+from conduck_service.serving.body import Body, BodyStalled, BodyTooLarge
 from conduck_service.serving.sending import FileRange
 
 XML_BYTES = 64 * 1024
 """Longest body of a request that is not an upload."""
+
+SMALL_SECONDS = 10.0
+"""How long such a body may take to come, all in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,13 @@ class LaneRequest:
         """Return the body of a request that is not an upload.
 
         Raises:
-            LaneError: 413, if it is longer than ``XML_BYTES``.
+            LaneError: 413, if it is longer than ``XML_BYTES``; 408, if it does not
+                come within ``SMALL_SECONDS``.
         """
         try:
-            return bytes(self.body.read_all(XML_BYTES))
+            return bytes(self.body.read_all(XML_BYTES, within=SMALL_SECONDS))
+        except BodyStalled:
+            raise stalled() from None
         except BodyTooLarge:
             raise too_large(
                 "the body of this request is longer than 64 KiB; ask for less"
@@ -81,6 +87,15 @@ class LaneRequest:
                 "unexpected_body",
                 "this method takes no body; send it without",
             )
+
+
+def stalled() -> LaneError:
+    """Return the refusal of a body that does not come."""
+    return LaneError(
+        HTTPStatus.REQUEST_TIMEOUT,
+        "body_stalled",
+        "the body did not come in time; send it again",
+    )
 
 
 def too_large(text: str) -> LaneError:

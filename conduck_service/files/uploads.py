@@ -18,6 +18,7 @@ from conduck_service.files.dav.conditions import (
     must_be_new,
 )
 from conduck_service.files.disk.paths import Place
+from conduck_service.files.disk.renaming import deciding
 from conduck_service.files.disk.staging import Staged
 from conduck_service.files.disk.targets import open_target, parent_missing
 from conduck_service.files.disk.tree import Spot, Tree
@@ -28,8 +29,8 @@ from conduck_service.files.errors import (
     forbidden,
     from_system,
 )
-from conduck_service.files.request import Answer, LaneRequest, too_large
-from conduck_service.serving.body import BodyCut, BodyTooLarge
+from conduck_service.files.request import Answer, LaneRequest, stalled, too_large
+from conduck_service.serving.body import BodyCut, BodyStalled, BodyTooLarge
 
 _ROOM_CHECKED_BYTES = 1024 * 1024
 """Smaller bodies find out by themselves that the disk is full."""
@@ -94,7 +95,7 @@ class Uploads:
             if is_conditional(request):
                 is_not_modified(request, found)
             with self._guard.writing(request, found):
-                state = self._store(request, spot, found is not None, mtime)
+                state = self._store(request, spot, mtime)
         self._note(state)
         headers: Headers = (("ETag", etag_of(state)),)
         if mtime is not None and int(state.st_mtime) == mtime:
@@ -123,30 +124,42 @@ class Uploads:
         )
 
     def _store(
-        self, request: LaneRequest, spot: Spot, is_there: bool, mtime: int | None
+        self, request: LaneRequest, spot: Spot, mtime: int | None
     ) -> os.stat_result:
         _check_room(spot.folder, request.body.length or 0)
+        took_time = not request.body.is_here
         with Staged(spot.folder, self._tree.file_mode) as staged:
             try:
                 request.body.read_to(staged.descriptor, self._max_bytes)
             except BodyTooLarge:
                 raise self._too_large() from None
+            except BodyStalled:
+                raise stalled() from None
             except BodyCut:
                 raise bad_request(
                     "the upload ended before all of it had come; send it again",
                     "upload_cut",
                 ) from None
-            if is_there:
-                self._guard.carry(spot, staged.descriptor)
             if mtime is not None:
                 # Not every disk holds every time; the file is stored all the same.
                 with suppress(OSError, OverflowError):
                     os.utime(staged.descriptor, (mtime, mtime))
-            if is_conditional(request):
-                # What it was conditional on may have changed meanwhile.
-                is_not_modified(request, spot.look())
-            _put(staged, spot.name, replace=not must_be_new(request))
+            staged.settle()
+            self._put(request, spot, staged, took_time=took_time)
             return os.fstat(staged.descriptor)
+
+    def _put(
+        self, request: LaneRequest, spot: Spot, staged: Staged, *, took_time: bool
+    ) -> None:
+        """Put the file in its place, unless what it depends on has changed."""
+        with deciding:
+            above = request.place.names[:-1]
+            if took_time and not self._tree.is_at(above, spot.folder):
+                raise parent_missing()
+            if is_conditional(request):
+                is_not_modified(request, spot.look())
+            self._guard.carry(spot, staged.descriptor)
+            _put(staged, spot.name, replace=not must_be_new(request))
 
 
 def _put(staged: Staged, name: bytes, *, replace: bool) -> None:

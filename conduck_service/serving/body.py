@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,16 +13,12 @@ from conduck_service.serving.intake import (
     BodyTooLarge,
     Intake,
 )
-from conduck_service.serving.peer import is_readable_within
 from conduck_service.serving.spooling import BUFFER, spool, write_all
 
 __all__ = ["Body", "BodyCut", "BodyMalformed", "BodyStalled", "BodyTooLarge"]
 
 _FIRST_SIZE = 64 * 1024
 _ANY_SIZE = 1 << 62
-
-SKIP_SECONDS = 1.0
-"""How long a rest that nobody wanted may take to come, all in all."""
 
 
 class Body:
@@ -68,7 +63,11 @@ class Body:
         )
 
     def read_all(
-        self, limit: int, *, on_growth: Callable[[int], None] | None = None
+        self,
+        limit: int,
+        *,
+        on_growth: Callable[[int], None] | None = None,
+        within: float | None = None,
     ) -> bytearray:
         """Return the whole body; call this once.
 
@@ -79,6 +78,7 @@ class Body:
             limit: Most bytes to take.
             on_growth: Called with the size in bytes that the memory of a chunked
                 body is about to have; what it raises ends the reading.
+            within: Seconds that all of it may take; None bounds each wait only.
 
         Raises:
             BodyTooLarge: The body is longer than the limit.
@@ -90,6 +90,8 @@ class Body:
             raise BodyTooLarge
         if self.complete:
             return bytearray()
+        if within is not None:
+            self._intake.end_after(within)
         with self._reading():
             if self.chunked:
                 return self._read_chunks(limit, on_growth)
@@ -132,13 +134,15 @@ class Body:
         """Say whether what is unread can be dropped without any doubt of its end.
 
         It cannot when somebody failed to read it, when it comes in chunks, when it
-        is longer than the limit in bytes, or when its sender may wait to be asked.
+        is longer than the limit in bytes or not here yet, or when its sender may
+        wait to be asked.
         """
         if self.complete:
             return True
         is_withheld = self._invite is not None
         is_doubtful = self.chunked or self._was_begun or is_withheld
-        return not is_doubtful and (self.length or 0) <= limit
+        length = self.length or 0
+        return not is_doubtful and length <= limit and self._intake.is_here(length)
 
     def skip(self, limit: int) -> bool:
         """Read and drop an unread body, so that the connection can be kept.
@@ -147,18 +151,15 @@ class Body:
             limit: Most bytes to drop.
 
         Returns:
-            Whether the body is at its end now; not so when it is not skippable, or
-            does not come within :data:`SKIP_SECONDS`.
+            Whether the body is at its end now; not so when it is not skippable.
         """
         if self.complete or not self.is_skippable(limit):
             return self.complete
-        deadline = time.monotonic() + SKIP_SECONDS
         length = self.length or 0
         scratch = memoryview(bytearray(length))
         try:
             with self._reading():
                 while self.received < length:
-                    self._await(deadline)
                     self.received += self._intake.read_into(scratch[self.received :])
         except (BodyStalled, BodyCut):
             return False
@@ -181,13 +182,6 @@ class Body:
         finally:
             self.is_reading = False
         self.complete = True
-
-    def _await(self, deadline: float) -> None:
-        left = max(0.0, deadline - time.monotonic())
-        if not self._intake.has_begun and not is_readable_within(
-            self._intake.socket, left
-        ):
-            raise BodyStalled
 
     def _read_known(self, length: int) -> bytearray:
         data = bytearray()

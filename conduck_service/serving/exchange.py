@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ class Terms:
         dialect: Words what the server refuses by itself.
         route_of: Returns what log lines call a path.
         keeps: Whether connections are kept at all.
+        slow_places: Taken by answers that their peers are slow to take.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Terms:
     dialect: Dialect
     route_of: Callable[[str], str]
     keeps: bool
+    slow_places: threading.BoundedSemaphore | None
 
 
 class House(Protocol):
@@ -129,7 +132,7 @@ class Exchange:
         self.linger_bytes = LINGER_BYTES
         self._terms = terms
         self._house = house
-        self._writer = Writer(sock)
+        self._writer = Writer(sock, terms.slow_places)
         self._head: Head | None = None
         self._began = time.monotonic()
 

@@ -217,7 +217,7 @@ def _find_fault(method: str, target: str, version: str, fields: Fields) -> str:
 
 
 def _has_no_path(method: str, target: str) -> bool:
-    return target == "*" or method == "CONNECT"
+    return method == "CONNECT" or (target == "*" and method == "OPTIONS")
 
 
 def _find_framing_fault(version: str, fields: Fields) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import time
+
+from conduck_service.serving.peer import count_unread, is_readable_within
 
 
 class BodyStalled(Exception):  # noqa: N818 - named for what happened
@@ -34,11 +37,21 @@ class Intake:
     def __init__(self, sock: socket.socket, early: bytes) -> None:
         self.socket = sock
         self._early = memoryview(early)
+        self._deadline: float | None = None
 
     @property
     def early_size(self) -> int:
         """Bytes that came with the head and were not taken yet."""
         return len(self._early)
+
+    def is_here(self, size: int) -> bool:
+        """Say whether so many bytes can be read without waiting."""
+        left = size - len(self._early)
+        return left <= 0 or count_unread(self.socket) >= left
+
+    def end_after(self, seconds: float) -> None:
+        """Let the rest of the body stall when it has not come within this time."""
+        self._deadline = time.monotonic() + seconds
 
     @property
     def has_begun(self) -> bool:
@@ -61,6 +74,10 @@ class Intake:
             early = self.take_early(len(target))
             target[: len(early)] = early
             return len(early)
+        if self._deadline is not None:
+            left = max(0.0, self._deadline - time.monotonic())
+            if not is_readable_within(self.socket, left):
+                raise BodyStalled
         try:
             size = self.socket.recv_into(target)
         except TimeoutError:

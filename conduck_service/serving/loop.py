@@ -6,6 +6,7 @@ import contextlib
 import errno
 import functools
 import logging
+import resource
 import selectors
 import socket
 import threading
@@ -37,6 +38,16 @@ Room = dict[Guest, None]
 """Guests in order of arrival, which is also the order of their deadlines."""
 
 
+def guest_limit() -> int:
+    """Return how many connections wait at once where descriptors are scarce.
+
+    Two servers with two kinds of guests each leave half of them for everything
+    else.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return GUEST_LIMIT if soft < 0 else max(8, min(GUEST_LIMIT, soft // 8))
+
+
 class ConnectionLoop:
     """Accepts connections, hands whole heads on, and sees answered ones off.
 
@@ -60,6 +71,7 @@ class ConnectionLoop:
         self._head_seconds = head_seconds
         self._keep_seconds = keep_seconds
         self._deliver = deliver
+        self._guest_limit = guest_limit()
         self._arrivals: Room = {}
         self._kept: Room = {}
         self._farewells: Room = {}
@@ -262,7 +274,7 @@ class ConnectionLoop:
     def _admit(self, guest: Guest, room: Room) -> None:
         if room is not self._farewells:
             self._make_place()
-        elif len(room) >= GUEST_LIMIT:
+        elif len(room) >= self._guest_limit:
             self._dismiss_oldest(room)
         look = functools.partial(self._attend, guest, room)
         try:
@@ -273,7 +285,7 @@ class ConnectionLoop:
         room[guest] = None
 
     def _make_place(self) -> None:
-        if len(self._arrivals) + len(self._kept) >= GUEST_LIMIT:
+        if len(self._arrivals) + len(self._kept) >= self._guest_limit:
             self._dismiss_oldest(self._kept or self._arrivals)
 
     def _dismiss_oldest(self, room: Room) -> None:

@@ -9,6 +9,7 @@ import socket
 import struct
 import sys
 import termios
+import threading
 
 # Linux tells a half-closed peer even while bytes of it wait unread; macOS says
 # so with POLLHUP.
@@ -22,6 +23,10 @@ _SO_NWRITE = 0x1024
 
 class PeerLeft(Exception):  # noqa: N818 - named for what happened
     """Raised when the peer has gone, or takes nothing for the idle time."""
+
+
+PLACE_SECONDS = 1.0
+"""How long a slow peer waits for a place before it is let go."""
 
 
 def has_left(sock: socket.socket) -> bool:
@@ -47,6 +52,15 @@ def has_left(sock: socket.socket) -> bool:
         return True
 
 
+def count_unread(sock: socket.socket) -> int:
+    """Return how many bytes can be received at once; 0 if that is unknown."""
+    try:
+        answer = fcntl.ioctl(sock, termios.FIONREAD, struct.pack("i", 0))
+    except OSError:
+        return 0
+    return int(struct.unpack("i", answer)[0])
+
+
 def is_readable_within(sock: socket.socket, seconds: float) -> bool:
     """Wait for bytes, or for the end of them; say whether they came in time."""
     poll = select.poll()
@@ -60,10 +74,18 @@ class Writer:
     The time counts from the last byte that moved: a phone in a pocket takes
     little, and late. Sockets with a timeout never block in the kernel, so most
     writes are one system call here.
+
+    Args:
+        sock: The connection.
+        places: Taken while the peer is waited for; None bounds nothing. Files are
+            sent without one: whoever offers them counts them.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(
+        self, sock: socket.socket, places: threading.BoundedSemaphore | None = None
+    ) -> None:
         self.socket = sock
+        self._places = places
 
     def write(self, data: bytes | memoryview) -> None:
         """Write all of the bytes.
@@ -72,12 +94,29 @@ class Writer:
             PeerLeft: The peer has gone, or takes nothing for the idle time.
         """
         sent = self._send(data)
-        while sent < len(data):
+        if sent < len(data):
             with memoryview(data) as view, view[sent:] as rest:
-                size = self._send(rest)
-            sent += size
-            if not size:
-                self.wait_for_room()
+                self._write_slowly(rest)
+
+    def _write_slowly(self, data: memoryview) -> None:
+        """Write to a peer that takes less than is there for it.
+
+        Such peers must not hold all workers, so without a place it is let go.
+        """
+        places = self._places
+        if places is not None and not places.acquire(timeout=PLACE_SECONDS):
+            raise PeerLeft
+        try:
+            sent = 0
+            while sent < len(data):
+                with data[sent:] as rest:
+                    size = self._send(rest)
+                sent += size
+                if not size:
+                    self.wait_for_room()
+        finally:
+            if places is not None:
+                places.release()
 
     def announce(self, head: bytes) -> None:
         """Write bytes that more follow at once, in the same packet if possible.

@@ -42,6 +42,8 @@ class Server:
 
     With ``keep_seconds`` a connection is good for more requests, and may be idle
     between them for that long; without, every answer closes its connection.
+    ``slow_answers`` bounds how many answers may wait at once for peers that do not
+    take them, files excepted; one more is cut after a second.
 
     Attributes:
         port: The port; once started, the one that is bound.
@@ -60,6 +62,7 @@ class Server:
         head_seconds: float = 15,
         idle_seconds: float = 60,
         keep_seconds: float = 0,
+        slow_answers: int | None = None,
     ) -> None:
         self.port = port
         self._terms = Terms(
@@ -70,6 +73,9 @@ class Server:
             dialect=dialect,
             route_of=route_of,
             keeps=keep_seconds > 0,
+            slow_places=None
+            if slow_answers is None
+            else threading.BoundedSemaphore(slow_answers),
         )
         self._workers = workers
         self._head_seconds = head_seconds

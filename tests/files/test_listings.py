@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.lane import CONVERSATION, OUTBOUND, Lane, rows_of, serving_files
-from tests.support.lane_faults import Box, again_and_again, new_box
+from tests.support.lane_faults import Box, again_and_again, aged, new_box
 from tests.support.raw_http import chunked
 from tests.support.service import Service
 
@@ -313,7 +313,7 @@ def abroad(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.mark.req("F-PROP-13")
 def test_dates_are_in_english_and_greenwich_time(abroad: Service) -> None:
     box = new_box(abroad)
-    os.utime(box.write("a.txt"), (1_709_211_845, 1_709_211_845))
+    aged(box.write("a.txt"), 1_709_211_845)
     (row,) = box.lane.rows(box.at("a.txt"), "0")
     assert row.properties["getlastmodified"] == "Thu, 29 Feb 2024 13:04:05 GMT"
     answer = box.lane.get(box.at("a.txt"))

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
+from conduck_service.files.dav.conditions import TICK_NS
 from tests.support import service as support
 from tests.support.lane import Headers, Lane, serving_files
 from tests.support.raw_http import (
@@ -27,7 +29,7 @@ from tests.support.raw_http import (
     read_response,
     request,
 )
-from tests.support.service import Service
+from tests.support.service import Service, wait_until
 
 # AT_FDCWD of fcntl.h on Linux: relative to the working folder.
 _CWD = -100
@@ -110,6 +112,13 @@ def has_unnamed_files(folder: Path) -> bool:
     return True
 
 
+def aged(path: Path, seconds: float) -> Path:
+    """Set the time of a file, and wait until its entity tag is strong."""
+    os.utime(path, (seconds, seconds))
+    wait_until(lambda: time.time_ns() - path.stat().st_ctime_ns > TICK_NS)
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """A folder of the lane that one test has for itself.
@@ -136,8 +145,7 @@ class Box:
         """Write a file on the disk whose entity tag is strong."""
         path = self.disk / name
         path.write_bytes(body)
-        os.utime(path, (1_700_000_000, 1_700_000_000))
-        return path
+        return aged(path, 1_700_000_000)
 
     def etag(self, name: str) -> str:
         """Return the entity tag of a file."""

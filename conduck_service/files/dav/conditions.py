@@ -46,17 +46,20 @@ class Conditional(Protocol):
 def etag_of(found: os.stat_result, now_ns: int | None = None) -> str:
     """Return the entity tag of a file, with its quotes.
 
-    A file that was written within the last tick of the clock could be written
-    again without its time telling so; its tag is weak for that long.
+    The time of its last change is in it, which nobody can set back, beside the time
+    that it was written. A file that was changed within the last tick of the clock
+    could be changed again without its times telling so; its tag is weak for that
+    long.
 
     Args:
         found: State of the file.
         now_ns: Time since 1970 in nanoseconds; now when left out.
     """
-    written = found.st_mtime_ns
+    changed = found.st_ctime_ns
     now = time.time_ns() if now_ns is None else now_ns
-    weak = "W/" if -TICK_NS < now - written < TICK_NS else ""
-    return f'{weak}"{found.st_ino:x}-{found.st_size:x}-{written:x}"'
+    weak = "W/" if -TICK_NS < now - changed < TICK_NS else ""
+    size, written = found.st_size, found.st_mtime_ns
+    return f'{weak}"{found.st_ino:x}-{size:x}-{written:x}-{changed:x}"'
 
 
 @functools.lru_cache(maxsize=4096)

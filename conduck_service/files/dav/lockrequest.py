@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element, tostring
 
 from conduck_service.files.dav.locks import LONGEST_SECONDS, Lock, Locks
-from conduck_service.files.dav.propfind import DAV, parse_xml
 from conduck_service.files.errors import bad_request
+from conduck_service.files.strict_xml import DAV, parse_xml
 
 _OWNER_LENGTH = 2048
 _SECONDS = re.compile(r"second-([0-9]{1,9})", re.IGNORECASE)

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
 from conduck_service.files.dav.conditions import etag_of, http_date, iso_date
-from conduck_service.files.dav.propfind import DAV, Query, Wanted
+from conduck_service.files.dav.propfind import Query, Wanted
 from conduck_service.files.disk.failures import Failure
 from conduck_service.files.media_types import media_type_of
+from conduck_service.files.strict_xml import DAV
 
 HEADERS = (("Content-Type", "application/xml; charset=utf-8"),)
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">'

@@ -7,18 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
-from xml.etree.ElementTree import Element, ParseError
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
 
 from conduck_service.files.errors import LaneError, bad_request
 from conduck_service.files.request import LaneRequest
+from conduck_service.files.strict_xml import DAV, parse_xml
 
-DAV = "{DAV:}"
-
-ELEMENT_LIMIT = 400
-DEPTH_LIMIT = 64
 _CACHED_BYTES = 4096
 
 
@@ -80,30 +73,6 @@ def read_query(body: bytes) -> Query:
     if not body:
         return EVERYTHING
     return _cached(body) if len(body) <= _CACHED_BYTES else _read(body)
-
-
-def parse_xml(body: bytes) -> Element:
-    """Return the root of an XML body without any document type.
-
-    Raises:
-        LaneError: 400, when it is malformed, declares a document type, or is
-            deeper or longer than any client's request.
-    """
-    try:
-        root: Element = fromstring(body, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise bad_request(
-            "the body is not plain XML; send XML without a DTD", "bad_xml"
-        ) from error
-    level, count = [root], 0
-    for _ in range(DEPTH_LIMIT):
-        count += len(level)
-        level = [child for element in level for child in element]
-        if not level:
-            break
-    if level or count > ELEMENT_LIMIT:
-        raise bad_request("the body asks for too much at once; ask for less", "bad_xml")
-    return root
 
 
 def _read(body: bytes) -> Query:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -14,12 +13,13 @@ from xml.etree.ElementTree import Element, tostring
 from xml.sax.saxutils import quoteattr
 
 from conduck_service.files.dav.multistatus import HEAD, TAIL
-from conduck_service.files.dav.propfind import DAV, parse_xml
 from conduck_service.files.disk.paths import Place
 from conduck_service.files.disk.properties import Properties
+from conduck_service.files.disk.renaming import deciding
 from conduck_service.files.disk.tree import Spot, Tree, found_at
 from conduck_service.files.errors import bad_request, from_system
 from conduck_service.files.request import Answer, LaneRequest
+from conduck_service.files.strict_xml import DAV, parse_xml
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HEADERS = (("Content-Type", "application/xml; charset=utf-8"),)
@@ -66,7 +66,6 @@ class PropPatch:
         self._tree = tree
         self._properties = properties
         self._guard = guard
-        self._one_at_a_time = threading.Lock()
 
     def answer(self, request: LaneRequest) -> Answer:
         """Change the properties of a place and return what became of each.
@@ -89,20 +88,24 @@ class PropPatch:
         """Return what became of the changes: of all that could have been made."""
         if any(_is_protected(change.name) for change in changes):
             return HTTPStatus.FAILED_DEPENDENCY
+        # An upload to the same name takes the properties over under this as well.
+        with deciding:
+            return self._apply_now(spot, changes)
+
+    def _apply_now(self, spot: Spot, changes: list[Change]) -> HTTPStatus:
         try:
             descriptor = os.open(spot.name, _OPEN, dir_fd=spot.folder)
         except OSError as error:
             raise from_system(error) from error
         try:
-            with self._one_at_a_time:
-                stored = self._properties.read(descriptor)
-                before = dict(stored)
-                for change in changes:
-                    stored.pop(change.name, None)
-                    if change.element is not None:
-                        stored[change.name] = change.element
-                if stored != before:
-                    self._properties.write(descriptor, stored)
+            stored = self._properties.read(descriptor)
+            before = dict(stored)
+            for change in changes:
+                stored.pop(change.name, None)
+                if change.element is not None:
+                    stored[change.name] = change.element
+            if stored != before:
+                self._properties.write(descriptor, stored)
         except OSError as error:
             if error.errno in _FULL:
                 return HTTPStatus.INSUFFICIENT_STORAGE

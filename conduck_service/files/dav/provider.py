@@ -207,15 +207,9 @@ class Resource(DAVCollection):  # type: ignore[misc]  # it has no types
         names = self._place.names
         lane, call = self._lane, self._call
         with self._acting(), lane.locks.writing(names, call.tokens, deep=True):
-            copying = Copying(lane.tree, lane.properties, exact=True)
             with self._heading() as (source, target, destination):
-                call.outcome = move(
-                    source,
-                    target,
-                    self._place,
-                    copying,
-                    overwrite=call.may_overwrite,
-                )
+                is_new = move(source, target, overwrite=call.may_overwrite)
+            call.outcome = is_new, Failures(self._place)
             lane.locks.release_all(names)
             lane.locks.release_all(destination.names, itself=False)
         return True

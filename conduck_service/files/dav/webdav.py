@@ -28,6 +28,7 @@ from conduck_service.files.dav.provider import (
 from conduck_service.files.dav.relay import Relay
 from conduck_service.files.disk.paths import Place
 from conduck_service.files.disk.properties import Properties
+from conduck_service.files.disk.renaming import deciding
 from conduck_service.files.disk.tree import Spot, Tree
 from conduck_service.files.errors import LaneError, forbidden
 from conduck_service.files.request import Answer, LaneRequest
@@ -133,7 +134,11 @@ class WebDav:
         request.refuse_body()
         if request.place.is_root:
             raise forbidden("the shared folder itself stays; remove what is in it")
-        return self._relay.answer(self._call(request))
+        if not is_conditional(request):
+            return self._relay.answer(self._call(request))
+        with deciding:
+            self._check_conditions(request)
+            return self._relay.answer(self._call(request))
 
     def _copy_or_move(self, request: LaneRequest) -> Answer:
         request.read_small()

@@ -11,13 +11,9 @@ import stat
 from conduck_service.files.disk.descent import Descent, names_in
 from conduck_service.files.disk.failures import Failures
 from conduck_service.files.disk.paths import RESERVED, Place
-from conduck_service.files.disk.placing import (
-    discard,
-    put_back,
-    put_in_place,
-    set_aside,
-)
+from conduck_service.files.disk.placing import discard, put_in_place
 from conduck_service.files.disk.properties import Properties
+from conduck_service.files.disk.renaming import deciding
 from conduck_service.files.disk.staging import Staged, new_name
 from conduck_service.files.disk.targets import already_there
 from conduck_service.files.disk.tree import Spot, Tree
@@ -43,15 +39,11 @@ class Copying:
     Args:
         tree: The shared folder, whose modes the copies get.
         properties: Stored properties, which go along.
-        exact: Whether links go along and modes stay, as when a MOVE has to copy.
     """
 
-    def __init__(
-        self, tree: Tree, properties: Properties, *, exact: bool = False
-    ) -> None:
+    def __init__(self, tree: Tree, properties: Properties) -> None:
         self._tree = tree
         self._properties = properties
-        self._exact = exact
 
     def copy_file(self, source: Spot, target: Spot, *, overwrite: bool) -> bool:
         """Copy a file and say whether its new name was free.
@@ -63,20 +55,19 @@ class Copying:
         there = target.look()
         if there is not None and not overwrite:
             raise already_there()
-        replaces_folder = there is not None and stat.S_ISDIR(there.st_mode)
         with self._staged_copy(source, target.folder) as staged:
-            aside = set_aside(target) if replaces_folder else None
-            try:
-                staged.put(target.name, replace=overwrite)
-            except FileExistsError:
-                raise already_there() from None
-            except OSError:
-                if aside is not None:
-                    put_back(aside, target)
-                raise
-        if aside is not None:
-            discard(aside)
-        return there is None
+            staged.settle()
+            if there is None or not stat.S_ISDIR(there.st_mode):
+                with deciding:
+                    try:
+                        staged.put(target.name, replace=overwrite)
+                    except FileExistsError:
+                        raise already_there() from None
+                return there is None
+            copy = Spot(target.folder, staged.name_it())
+            put_in_place(copy, target, overwrite=True)
+            staged.leave()
+        return False
 
     def copy_folder(
         self,
@@ -170,36 +161,22 @@ class Copying:
         """Copy the files of the folder where the walk is; return its folders."""
         folders, others = found
         for name in others:
+            self._tree.check_open()
             if RESERVED.fullmatch(name):
                 continue
             source = Spot(reading.descriptor, name)
-            target = Spot(writing.descriptor, name)
             try:
-                descriptor = self._open_source(source, target)
+                descriptor = _open_source(source)
             except OSError as error:
                 _pass_over(error, [*steps, name], failures)
                 continue
             if descriptor is None:
                 continue
             try:
-                self._copy_open(descriptor, target)
+                self._copy_open(descriptor, Spot(writing.descriptor, name))
             finally:
                 os.close(descriptor)
         return [name for name in folders if not RESERVED.fullmatch(name)]
-
-    def _open_source(self, source: Spot, target: Spot) -> int | None:
-        """Open a file to be copied; None for what is left out."""
-        found = source.look()
-        if found is None:
-            return None
-        if stat.S_ISREG(found.st_mode):
-            return _open_regular(source)
-        if self._exact:
-            if not stat.S_ISLNK(found.st_mode):
-                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-            text = os.readlink(source.name, dir_fd=source.folder)
-            os.symlink(text, target.name, dir_fd=target.folder)
-        return None
 
     def _staged_copy(self, source: Spot, folder: int) -> Staged:
         descriptor = _open_regular(source)
@@ -210,7 +187,7 @@ class Copying:
 
     def _copy_open(self, descriptor: int, target: Spot) -> None:
         """Copy an open file into a folder that nobody sees yet."""
-        mode = self._mode_of(os.fstat(descriptor))
+        mode = self._tree.file_mode
         made = os.open(target.name, _CREATE, mode, dir_fd=target.folder)
         try:
             os.fchmod(made, mode)
@@ -219,7 +196,7 @@ class Copying:
             os.close(made)
 
     def _stage(self, descriptor: int, folder: int) -> Staged:
-        staged = Staged(folder, self._mode_of(os.fstat(descriptor)))
+        staged = Staged(folder, self._tree.file_mode)
         try:
             self._fill(descriptor, staged.descriptor)
         except BaseException:
@@ -231,11 +208,6 @@ class Copying:
         found = os.fstat(descriptor)
         copy_bytes(descriptor, copy, found.st_size)
         self._properties.carry(descriptor, copy)
-        if self._exact:
-            os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))
-
-    def _mode_of(self, found: os.stat_result) -> int:
-        return stat.S_IMODE(found.st_mode) if self._exact else self._tree.file_mode
 
 
 def copy_bytes(source: int, target: int, size: int) -> None:
@@ -283,6 +255,14 @@ def sync_disk(folder: int) -> None:
             raise OSError(error, os.strerror(error))
     finally:
         os.close(descriptor)
+
+
+def _open_source(source: Spot) -> int | None:
+    """Open a file to be copied; None for what is left out."""
+    found = source.look()
+    if found is None or not stat.S_ISREG(found.st_mode):
+        return None
+    return _open_regular(source)
 
 
 def _open_regular(spot: Spot) -> int:

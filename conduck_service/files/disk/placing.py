@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
 import os
 import stat
 
 from conduck_service.files.disk.paths import Place
-from conduck_service.files.disk.removing import remove
+from conduck_service.files.disk.removing import check_removable, remove
+from conduck_service.files.disk.renaming import (
+    deciding,
+    exchange,
+    rename,
+    rename_to_free,
+)
 from conduck_service.files.disk.staging import new_name
 from conduck_service.files.disk.targets import already_there
 from conduck_service.files.disk.tree import Spot
@@ -26,49 +31,28 @@ _NO_LINKS = frozenset(
 def put_in_place(source: Spot, target: Spot, *, overwrite: bool) -> bool:
     """Rename something and say whether its new name was free.
 
-    A file takes the place of a file in one step. A folder is replaced and not
-    merged: it is put aside, put back if the second step fails, and removed only
-    when the new one is in its place.
+    Whatever has the name already is replaced in one step, and never merged with:
+    nobody sees the name free in between, and it is removed only afterwards.
 
     Raises:
-        LaneError: 412, the name is taken and may not be.
+        LaneError: 412, the name is taken and may not be; 403, a folder has it that
+            this service may not empty.
         OSError: The disk refuses it; everything is as it was.
     """
-    moved = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
     there = target.look()
-    if there is None or not overwrite:
-        if there is not None:
-            raise already_there()
-        (_rename if overwrite else _rename_to_new)(source, target)
-        return True
-    is_same = os.path.samestat(moved, there)
-    is_folder = stat.S_ISDIR(moved.st_mode)
-    if is_same and (is_folder or moved.st_nlink == 1):
-        # One thing under two spellings, where case makes no difference.
-        _rename(source, target)
-    elif is_same or is_folder or stat.S_ISDIR(there.st_mode):
-        # Two names of one file too: renaming one to the other would do nothing.
-        _swap(source, target)
-    else:
-        _rename(source, target)
-    return False
-
-
-def set_aside(spot: Spot) -> Spot:
-    """Give something a name for a moment, so that its own is free."""
-    aside = Spot(spot.folder, new_name())
-    _rename(spot, aside)
-    return aside
-
-
-def put_back(aside: Spot, spot: Spot) -> None:
-    """Give something that was put aside its own name back."""
-    with contextlib.suppress(OSError):
-        _rename(aside, spot)
+    if there is not None and not overwrite:
+        raise already_there()
+    if there is not None and stat.S_ISDIR(there.st_mode):
+        check_removable(target)
+    with deciding:
+        replaced = _put(source, target, overwrite=overwrite)
+    if replaced is not None:
+        discard(replaced)
+    return there is None
 
 
 def discard(aside: Spot) -> None:
-    """Remove what was put aside; what cannot be removed stays unseen."""
+    """Remove what was replaced; what cannot be removed stays unseen."""
     try:
         is_left = bool(remove(aside, Place((aside.name,))))
     except LaneError:
@@ -80,51 +64,77 @@ def discard(aside: Spot) -> None:
         )
 
 
-def _swap(source: Spot, target: Spot) -> None:
-    aside = set_aside(target)
+def _put(source: Spot, target: Spot, *, overwrite: bool) -> Spot | None:
+    """Rename; return where what had the name before is now, if it is to be removed."""
+    there = target.look()
+    if not overwrite:
+        _rename_to_free(source, target)
+        return None
+    if there is None:
+        rename(source, target)
+        return None
+    moved = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
+    is_folder = stat.S_ISDIR(moved.st_mode)
+    is_same = os.path.samestat(moved, there)
+    if is_same and (is_folder or moved.st_nlink == 1):
+        # One thing under two spellings, where case makes no difference.
+        rename(source, target)
+        return None
+    if is_same or is_folder or stat.S_ISDIR(there.st_mode):
+        # Two names of one file too: renaming one to the other would do nothing.
+        return _swap(source, target)
+    rename(source, target)
+    return None
+
+
+def _swap(source: Spot, target: Spot) -> Spot:
+    aside = Spot(source.folder, new_name())
+    if exchange(source, target):
+        rename(source, aside)
+        return aside
+    aside = Spot(target.folder, new_name())
+    rename(target, aside)
     try:
-        _rename(source, target)
+        rename(source, target)
     except OSError:
-        put_back(aside, target)
+        rename(aside, target)
         raise
-    discard(aside)
+    return aside
 
 
-def _rename(source: Spot, target: Spot) -> None:
-    os.rename(
-        source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
-    )
-
-
-def _rename_to_new(source: Spot, target: Spot) -> None:
+def _rename_to_free(source: Spot, target: Spot) -> None:
     """Rename without ever replacing what came into being meanwhile."""
-    found = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
-    is_folder = stat.S_ISDIR(found.st_mode)
     try:
-        if is_folder:
-            # An empty folder of ours holds the name; a rename may replace it.
-            os.mkdir(target.name, dir_fd=target.folder)
-        else:
-            os.link(
-                source.name,
-                target.name,
-                src_dir_fd=source.folder,
-                dst_dir_fd=target.folder,
-                follow_symlinks=False,
-            )
+        if rename_to_free(source, target):
+            return
+        _take_name(source, target)
     except FileExistsError:
         raise already_there() from None
-    except OSError as error:
-        if is_folder or error.errno not in _NO_LINKS:
+
+
+def _take_name(source: Spot, target: Spot) -> None:
+    """Do in two steps what :func:`rename_to_free` does where it can."""
+    found = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
+    if stat.S_ISDIR(found.st_mode):
+        # An empty folder of ours holds the name; a rename may replace it.
+        os.mkdir(target.name, dir_fd=target.folder)
+        try:
+            rename(source, target)
+        except OSError:
+            os.rmdir(target.name, dir_fd=target.folder)
             raise
-        _rename(source, target)
         return
     try:
-        if is_folder:
-            _rename(source, target)
-        else:
-            os.unlink(source.name, dir_fd=source.folder)
-    except OSError:
-        with contextlib.suppress(OSError):
-            (os.rmdir if is_folder else os.unlink)(target.name, dir_fd=target.folder)
-        raise
+        os.link(
+            source.name,
+            target.name,
+            src_dir_fd=source.folder,
+            dst_dir_fd=target.folder,
+            follow_symlinks=False,
+        )
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        rename(source, target)
+        return
+    os.unlink(source.name, dir_fd=source.folder)

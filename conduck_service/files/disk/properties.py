@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import sys
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from conduck_service.base.clock import Clock, SystemClock
+from conduck_service.files.errors import LaneError
+from conduck_service.files.strict_xml import parse_xml
 
 KEY = "user.conduck.properties"
 MARK = "user.conduck.marked"
@@ -58,10 +61,10 @@ class Properties:
         now = self._clock.monotonic()
         if now >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
-            self._is_marked = _get(self._root, MARK) is not None
+            self._is_marked = _get(str(self._root), MARK) is not None
         return self._is_marked
 
-    def read(self, target: int | Path) -> dict[str, str]:
+    def read(self, target: int | str) -> dict[str, str]:
         """Return the properties of a file or folder, Clark name to XML element.
 
         Args:
@@ -75,16 +78,16 @@ class Properties:
         except (ValueError, RecursionError):
             return {}  # somebody else's
         return {
-            str(name): element
+            name: element
             for name, element in (found.items() if isinstance(found, dict) else ())
-            if isinstance(element, str)
+            if isinstance(element, str) and _is_property(name, element)
         }
 
     def read_in(self, folder: int, name: bytes) -> dict[str, str]:
         """Return the properties of an entry of an open folder."""
         if not self.any():
             return {}
-        return self.read(Path(f"/proc/self/fd/{folder}", os.fsdecode(name)))
+        return self.read(f"/proc/self/fd/{folder}/{os.fsdecode(name)}")
 
     def write(self, descriptor: int, properties: Mapping[str, str]) -> None:
         """Store all properties of a file or folder in one step.
@@ -98,11 +101,11 @@ class Properties:
         value = json.dumps(properties, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
             if not self.any():
-                _set(self._root, MARK, b"1")
+                _set(str(self._root), MARK, b"1")
                 self._is_marked = True
         _set(descriptor, KEY, value.encode("utf-8"))
 
-    def carry(self, source: int | Path, target: int) -> None:
+    def carry(self, source: int | str, target: int) -> None:
         """Give a new file or folder the properties of another.
 
         Args:
@@ -125,10 +128,22 @@ class Properties:
     def carry_in(self, folder: int, name: bytes, target: int) -> None:
         """Give a new file the properties of an entry of an open folder."""
         if self.any():
-            self.carry(Path(f"/proc/self/fd/{folder}", os.fsdecode(name)), target)
+            self.carry(f"/proc/self/fd/{folder}/{os.fsdecode(name)}", target)
 
 
-def _get(target: int | Path, key: str) -> bytes | None:
+@functools.lru_cache(maxsize=1024)
+def _is_property(name: str, element: str) -> bool:
+    """Say whether a stored element may stand in an answer under its name.
+
+    Engines can write to the attribute too.
+    """
+    try:
+        return not name.startswith("{DAV:}") and parse_xml(element).tag == name
+    except (LaneError, ValueError):
+        return False
+
+
+def _get(target: int | str, key: str) -> bytes | None:
     if sys.platform != "linux":
         return None
     try:
@@ -141,7 +156,7 @@ def _get(target: int | Path, key: str) -> bytes | None:
         raise
 
 
-def _set(target: int | Path, key: str, value: bytes) -> None:
+def _set(target: int | str, key: str, value: bytes) -> None:
     if sys.platform != "linux":
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
     if isinstance(target, int):

@@ -54,6 +54,38 @@ def remove(spot: Spot, place: Place) -> Failures:
         raise from_system(error) from error
 
 
+def check_removable(spot: Spot) -> None:
+    """Refuse what could not be removed whole, before anything is changed.
+
+    Raises:
+        LaneError: 403, this service may not empty the folder, or one in it.
+    """
+    try:
+        with Descent(spot.folder) as way:
+            way.enter(spot.name)
+            waiting = [_folders_to_empty(way)]
+            while waiting:
+                if waiting[-1]:
+                    way.enter(waiting[-1].pop())
+                    waiting.append(_folders_to_empty(way))
+                    continue
+                waiting.pop()
+                way.leave()
+    except (FileNotFoundError, NotADirectoryError):
+        return  # somebody else is at it already
+    except OSError as error:
+        raise from_system(error) from error
+
+
+def _folders_to_empty(way: Descent) -> list[bytes]:
+    folders, others = names_in(way.descriptor)
+    if (folders or others) and not os.access(
+        ".", os.W_OK | os.X_OK, dir_fd=way.descriptor
+    ):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return folders
+
+
 class _Removal:
     """The removal of one folder, without recursion and with few descriptors."""
 

@@ -47,8 +47,16 @@ class Staged:
             self.close()
             raise
 
+    def settle(self) -> None:
+        """Bring the bytes to the disk; they are there before the file has a name.
+
+        Raises:
+            OSError: The disk refuses it.
+        """
+        os.fsync(self.descriptor)
+
     def put(self, name: bytes, *, replace: bool) -> None:
-        """Give the file its name in one step; its bytes are on the disk before.
+        """Give the settled file its name in one step.
 
         Args:
             name: The name in the folder.
@@ -58,7 +66,6 @@ class Staged:
             FileExistsError: Something has the name, and is not to be replaced.
             OSError: The disk refuses it; what had the name has it still.
         """
-        os.fsync(self.descriptor)
         if self._name is None:
             try:
                 self._link(name)
@@ -67,13 +74,23 @@ class Staged:
                     raise
             else:
                 return
-            temporary = new_name()
-            self._link(temporary)
-            self._name = temporary
         elif not replace:
             os.link(self._name, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
             return
-        os.rename(self._name, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        temporary = self.name_it()
+        os.rename(temporary, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self.leave()
+
+    def name_it(self) -> bytes:
+        """Return a reserved name that the file has from now on."""
+        if self._name is None:
+            name = new_name()
+            self._link(name)
+            self._name = name
+        return self._name
+
+    def leave(self) -> None:
+        """Let go of the reserved name, which was given to something else."""
         self._name = None
 
     def close(self) -> None:

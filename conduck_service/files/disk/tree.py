@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -60,14 +60,45 @@ class Tree:
         root: Real path of the shared folder.
         file_mode: Mode of new files.
         folder_mode: Mode of new folders.
+        is_closing: Says whether what takes long has to end, since the service does.
 
     Keeps: F-ROOT-11, F-ROOT-12, F-ROOT-13.
     """
 
-    def __init__(self, root: Path, *, file_mode: int, folder_mode: int) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        file_mode: int,
+        folder_mode: int,
+        is_closing: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.root = root
         self.file_mode = file_mode
         self.folder_mode = folder_mode
+        self._is_closing = is_closing
+
+    def check_open(self) -> None:
+        """End what takes long when the service has to end.
+
+        Raises:
+            LaneError: 503.
+        """
+        if self._is_closing():
+            raise LaneError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "stopping",
+                "the service is being stopped; try again when it is back",
+                headers=(("Retry-After", "5"),),
+            )
+
+    def is_at(self, names: Sequence[bytes], folder: int) -> bool:
+        """Say whether the folder of an open handle is still where it was opened."""
+        try:
+            with self.open_folder(names) as found:
+                return os.path.sameopenfile(found, folder)
+        except LaneError:
+            return False
 
     @contextmanager
     def open_folder(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -21,19 +22,40 @@ _log = logging.getLogger(__name__)
 AGE_SECONDS = 7200.0
 """What is younger may belong to something that is still going on."""
 
+FILE_AGE_SECONDS = 60.0 if hasattr(os, "O_TMPFILE") else AGE_SECONDS
+"""Where there are unnamed files, one with a name of ours has it for a moment only."""
+
+FIRST_SECONDS = 75.0
+"""From the start to the first look."""
+
+PAUSE_SECONDS = 3600.0
+"""From one look to the next."""
+
+STOP_SECONDS = 1.0
+
 
 class Leftovers:
-    """Looks through the shared folder once, in the background.
+    """Looks through the shared folder from time to time, in the background.
 
-    Only what has a reserved name and was not touched for two hours goes; the
-    names alone say whose it is, so no other file is ever at risk.
+    Only what has a reserved name and was not touched for a while goes; the names
+    alone say whose it is, so no other file is ever at risk.
 
     Args:
         tree: The shared folder.
+        first_seconds: From :meth:`start` to the first look.
+        pause_seconds: From one look to the next.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        first_seconds: float = FIRST_SECONDS,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
         self._tree = tree
+        self._first_seconds = first_seconds
+        self._pause_seconds = pause_seconds
         self._stopped = threading.Event()
         self._thread = threading.Thread(
             target=self._work, name="leftovers", daemon=True
@@ -44,16 +66,16 @@ class Leftovers:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; returns when nothing is being removed any more."""
+        """End; a removal under way that takes long is left, and goes on next time."""
         self._stopped.set()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
 
-    def sweep(self, older_than: float) -> int:
+    def sweep(self, now: float) -> int:
         """Remove leftovers and return how many there were.
 
         Args:
-            older_than: Time since 1970 in seconds; what was touched later stays.
+            now: Time since 1970 in seconds.
 
         Raises:
             LaneError, OSError: The shared folder cannot be looked at.
@@ -63,19 +85,24 @@ class Leftovers:
             for name in self._walk(way):
                 with contextlib.suppress(OSError):
                     found = os.stat(name, dir_fd=way.descriptor, follow_symlinks=False)
-                    if max(found.st_mtime, found.st_ctime) < older_than:
+                    is_folder = stat.S_ISDIR(found.st_mode)
+                    age = now - max(found.st_mtime, found.st_ctime)
+                    if age > (AGE_SECONDS if is_folder else FILE_AGE_SECONDS):
                         path = Path(os.fsdecode(name))
                         removed += remove_all(path, dir_fd=way.descriptor)
         return removed
 
     def _work(self) -> None:
-        with contextlib.suppress(LaneError, OSError):
-            removed = self.sweep(time.time() - AGE_SECONDS)
-            if removed:
-                _log.warning(
-                    "cleared up after a service that was killed",
-                    extra={"action": "leftovers", "count": removed},
-                )
+        pause = self._first_seconds
+        while not self._stopped.wait(pause):
+            pause = self._pause_seconds
+            with contextlib.suppress(LaneError, OSError):
+                removed = self.sweep(time.time())
+                if removed:
+                    _log.warning(
+                        "cleared up after a service that was killed",
+                        extra={"action": "leftovers", "count": removed},
+                    )
 
     def _walk(self, way: Descent) -> Iterator[bytes]:
         """Give every reserved name; ``way`` then is in the folder that has it."""

@@ -26,6 +26,8 @@ FIRST_SECONDS = 60.0
 PAUSE_SECONDS = 3600.0
 """From one look to the next."""
 
+STOP_SECONDS = 1.0
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DAY = timedelta(days=1)
 _DAY_NS = 86_400 * 10**9
@@ -91,10 +93,10 @@ class Retention:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; returns when nothing is being removed any more."""
+        """End; a removal under way that takes long is left, and goes on next time."""
         self._stopped.set()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
 
     def find(self) -> list[str]:
         """Return the names of the folders that the next look would remove.
@@ -183,14 +185,14 @@ class Retention:
         before = self._now() - _DAY_NS
         try:
             os.rename(name, gone, src_dir_fd=root, dst_dir_fd=root)
-            found = os.stat(gone, dir_fd=root, follow_symlinks=False)
-            if found.st_mtime_ns >= before:  # somebody came just now
+            if not _is_untouched(root, gone, before, is_renamed=True):
+                # Somebody came just now.
                 os.rename(gone, name, src_dir_fd=root, dst_dir_fd=root)
                 return False
         except OSError:
             return False
         if self._must_wait():
-            return True  # it is out of the way, and removed at a later look
+            return False  # it is out of the way, and removed at a later look
         return remove_all(Path(gone), dir_fd=root)
 
     def _remove_leftovers(self, root: int) -> None:
@@ -229,7 +231,9 @@ def _newest(root: int, names: list[str]) -> int:
     return found
 
 
-def _is_untouched(root: int, name: str, limit: int) -> bool:
+def _is_untouched(
+    root: int, name: str, limit: int, *, is_renamed: bool = False
+) -> bool:
     """Say whether a name is a real folder in which all is older than a moment.
 
     What cannot be looked at counts as touched.
@@ -239,7 +243,11 @@ def _is_untouched(root: int, name: str, limit: int) -> bool:
     except OSError:
         return False
     try:
-        _look_for_touched(folder, limit, _DEPTH)
+        found = os.fstat(folder)
+        # Its new name was the last change of a renamed folder.
+        changed = 0 if is_renamed else found.st_ctime_ns
+        _check_age(max(found.st_mtime_ns, changed), limit)
+        _look_below(folder, limit, _DEPTH)
     except (OSError, _TouchedError):
         return False
     finally:
@@ -247,22 +255,21 @@ def _is_untouched(root: int, name: str, limit: int) -> bool:
     return True
 
 
-def _look_for_touched(folder: int, limit: int, depth: int) -> None:
-    _check_age(os.fstat(folder), limit)
+def _look_below(folder: int, limit: int, depth: int) -> None:
     if not depth:
         raise _TouchedError
     with os.scandir(folder) as entries:
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
-            _check_age(status, limit)
+            _check_age(max(status.st_mtime_ns, status.st_ctime_ns), limit)
             if stat.S_ISDIR(status.st_mode):
                 below = os.open(entry.name, _FOLDER, dir_fd=folder)
                 try:
-                    _look_for_touched(below, limit, depth - 1)
+                    _look_below(below, limit, depth - 1)
                 finally:
                     os.close(below)
 
 
-def _check_age(status: os.stat_result, limit: int) -> None:
-    if max(status.st_mtime_ns, status.st_ctime_ns) >= limit:
+def _check_age(touched: int, limit: int) -> None:
+    if touched >= limit:
         raise _TouchedError

@@ -120,7 +120,6 @@ class Watcher:
             self._take_in((), is_new=False)
         elif event.is_over:
             self._folders.pop(event.watch, None)
-            self._is_full = False
         elif event.watch in self._folders and event.name:
             steps, identity = self._folders[event.watch]
             with self._open_folder(steps) as folder:
