@@ -24,6 +24,7 @@ from conduck_service.extension.ingress import (
     StartError,
     TurnTerms,
 )
+from conduck_service.extension.listener import check_listener
 from conduck_service.extension.spec import Decoding
 from conduck_service.serving.bearer import bearer_gate
 from conduck_service.serving.dialect import Cause, Refusal, Response
@@ -115,21 +116,8 @@ def _check(
     capabilities: CapabilitiesOf,
     into: Decoding,
 ) -> None:
+    check_listener(entry, scope, "token_secret", into)
     config: ChatConfig = entry.config
-    if config.scope != scope.id:
-        into.refuse(
-            ("config", "scope"),
-            "unknown_reference",
-            "the entry names another scope than the one that holds it",
-            "name the containing scope",
-        )
-    if config.token_secret not in entry.secret_names:
-        into.refuse(
-            ("config", "token_secret"),
-            "unknown_reference",
-            "the secret is none of the entry's secret_names",
-            "add it to secret_names",
-        )
     for index, model in enumerate(config.models):
         _check_model(("config", "models", index), model, scope, capabilities, into)
 

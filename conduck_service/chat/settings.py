@@ -17,6 +17,7 @@ from conduck_service.extension.kinds import (
     Seconds,
     Text,
 )
+from conduck_service.extension.listener import LISTENER_FIELDS
 from conduck_service.extension.spec import INVALID, Decoding, Field, Spec
 
 MIN_BODY_BYTES = 52_428_800
@@ -109,25 +110,7 @@ _MODEL = Spec(
 CHAT_SPEC: Spec[ChatConfig] = Spec(
     ChatConfig,
     (
-        Field(
-            name="namespace",
-            kind=Name(),
-            doc="Name of this source of events, unique in the whole config.",
-            shown=True,
-        ),
-        Field(
-            name="scope",
-            kind=Name(),
-            doc="The scope that holds this entry.",
-            shown=True,
-        ),
-        Field(
-            name="port",
-            kind=Integer(1, 65535),
-            doc="Port on 127.0.0.1.",
-            shown=True,
-            live=False,
-        ),
+        *LISTENER_FIELDS,
         Field(
             name="token_secret",
             kind=Name(),

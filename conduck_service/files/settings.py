@@ -15,6 +15,7 @@ from conduck_service.extension.kinds import (
     Name,
     Seconds,
 )
+from conduck_service.extension.listener import LISTENER_FIELDS, check_listener
 from conduck_service.extension.spec import Decoding, Field, Spec
 
 MODES = ("2770", "2775", "0700")
@@ -68,25 +69,7 @@ class FilesConfig:
 FILES_SPEC: Spec[FilesConfig] = Spec(
     FilesConfig,
     (
-        Field(
-            name="namespace",
-            kind=Name(),
-            doc="Name of this source of events, unique in the whole config.",
-            shown=True,
-        ),
-        Field(
-            name="scope",
-            kind=Name(),
-            doc="The scope that holds this entry.",
-            shown=True,
-        ),
-        Field(
-            name="port",
-            kind=Integer(1, 65535),
-            doc="Port on 127.0.0.1.",
-            shown=True,
-            live=False,
-        ),
+        *LISTENER_FIELDS,
         Field(
             name="root",
             kind=FilePath(),
@@ -146,22 +129,8 @@ def check_entry(
     into: Decoding,
 ) -> None:
     """Note what is wrong between a files entry and its scope."""
-    config: FilesConfig = entry.config
-    if config.scope != scope.id:
-        into.refuse(
-            ("config", "scope"),
-            "unknown_reference",
-            "the entry names another scope than the one that holds it",
-            "name the containing scope",
-        )
-    if config.password_secret not in entry.secret_names:
-        into.refuse(
-            ("config", "password_secret"),
-            "unknown_reference",
-            "the secret is none of the entry's secret_names",
-            "add it to secret_names",
-        )
-    if config.upload_events:
+    check_listener(entry, scope, "password_secret", into)
+    if entry.config.upload_events:
         # Nothing is accepted that then does nothing.
         into.refuse(
             ("config", "upload_events"),

@@ -124,3 +124,20 @@ def test_where_a_disk_is_mounted_nothing_else_comes(
     assert tree(box.disk) == texts
     assert reserved_in(box.disk) == []
     assert os.path.ismount(box.disk / "disk")
+
+
+@both
+def test_a_folder_that_another_disk_is_in_is_not_replaced(
+    two_disks: Box, method: str
+) -> None:
+    """What is on the other disk was never asked about."""
+    box = two_disks
+    source = box.disk.with_name(f"{box.disk.name}-{method}")
+    source.mkdir()
+    before, texts = state(box), tree(box.disk)
+    send = box.lane.copy if method == "COPY" else box.lane.move
+    assert send(f"/{source.name}", box.path).status == 403
+    assert state(box) == before
+    assert tree(box.disk) == texts
+    assert source.is_dir()
+    assert reserved_in(box.disk.parent) == []

@@ -15,7 +15,7 @@ import pytest
 from tests.files.test_properties import COLOR, color, drop, patch, put, statuses
 from tests.files.test_racing_writers import end
 from tests.support.lane import rows_of
-from tests.support.lane_faults import IS_LINUX, Box, uploading
+from tests.support.lane_faults import IS_LINUX, Box, again_and_again, uploading
 from tests.support.lane_races import together
 
 if not IS_LINUX:
@@ -24,6 +24,8 @@ if not IS_LINUX:
 KEY = "user.conduck.properties"
 MARK = "user.conduck.marked"
 D = "{DAV:}"
+LARGE = 16 * 1024 * 1024
+AT_ONCE = 5
 X = "xmlns='urn:x'"
 
 ALL = b"<D:propfind xmlns:D='DAV:'><D:allprop/></D:propfind>"
@@ -261,21 +263,30 @@ def store(box: Box, numbers: range) -> list[str]:
 
 
 def test_what_is_stored_at_the_end_of_an_upload_outlives_it(box: Box) -> None:
-    """The two meet where the file is replaced; what was answered 200 is there."""
+    """A large file is brought to the disk after all of it has come."""
     box.write("file")
     stored: set[str] = set()
-    for number in range(0, 60, 3):
-        with uploading(box.lane, box.at("file"), 4) as upload:
-            upload.send(b"ne")
-
+    for number in range(0, 6 * AT_ONCE, AT_ONCE):
+        numbers = range(number, number + AT_ONCE)
+        with uploading(box.lane, box.at("file"), LARGE + 1) as upload:
+            upload.send(bytes(LARGE))
             status, tags = together(
-                partial(end, upload, b"w!"),
-                partial(store, box, range(number, number + 3)),
+                partial(end, upload, b"!"), partial(store, box, numbers)
             )
         assert status == 204
         stored.update(tags)
         assert told(box, "file") >= stored
     assert stored
+
+
+def test_uploads_never_undo_what_is_stored(box: Box) -> None:
+    """They meet where the file is replaced; what was answered 200 is told."""
+    box.write("file")
+    with again_and_again(partial(box.lane.put, box.at("file"), b"new")):
+        for number in range(200):
+            colored = COLOR.replace("blue", str(number))
+            assert statuses(patch(box, "file", put(colored))) == {"{urn:x}color": "200"}
+            assert color(box, "file") == str(number)
 
 
 def test_a_copy_onto_a_file_meets_its_properties_whole(box: Box) -> None:

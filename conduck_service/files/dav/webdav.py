@@ -134,11 +134,7 @@ class WebDav:
         request.refuse_body()
         if request.place.is_root:
             raise forbidden("the shared folder itself stays; remove what is in it")
-        if not is_conditional(request):
-            return self._relay.answer(self._call(request))
-        with deciding:
-            self._check_conditions(request)
-            return self._relay.answer(self._call(request))
+        return self._changed(request, self._call(request))
 
     def _copy_or_move(self, request: LaneRequest) -> Answer:
         request.read_small()
@@ -153,7 +149,22 @@ class WebDav:
             "HTTP_DESTINATION": quote(as_path(call.destination)),
             "HTTP_OVERWRITE": (request.header("OVERWRITE") or "T").strip(),
         }
-        return self._relay.answer(call, headers)
+        if request.method == "COPY":
+            return self._relay.answer(call, headers)
+        return self._changed(request, call, headers)
+
+    def _changed(
+        self,
+        request: LaneRequest,
+        call: Call,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Do what takes something away, while what it depends on still holds."""
+        if not is_conditional(request):
+            return self._relay.answer(call, headers)
+        with deciding:
+            self._check_conditions(request)
+            return self._relay.answer(call, headers)
 
     def _lock(self, request: LaneRequest) -> Answer:
         seconds = read_seconds(request.header("TIMEOUT"))

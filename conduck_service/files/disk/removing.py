@@ -63,11 +63,12 @@ def check_removable(spot: Spot) -> None:
     try:
         with Descent(spot.folder) as way:
             way.enter(spot.name)
-            waiting = [_folders_to_empty(way)]
+            disk = os.fstat(way.descriptor).st_dev
+            waiting = [_folders_to_empty(way, disk)]
             while waiting:
                 if waiting[-1]:
                     way.enter(waiting[-1].pop())
-                    waiting.append(_folders_to_empty(way))
+                    waiting.append(_folders_to_empty(way, disk))
                     continue
                 waiting.pop()
                 way.leave()
@@ -77,7 +78,10 @@ def check_removable(spot: Spot) -> None:
         raise from_system(error) from error
 
 
-def _folders_to_empty(way: Descent) -> list[bytes]:
+def _folders_to_empty(way: Descent, disk: int) -> list[bytes]:
+    if os.fstat(way.descriptor).st_dev != disk:
+        # Another disk is mounted here, which no replacement takes away.
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
     folders, others = names_in(way.descriptor)
     if (folders or others) and not os.access(
         ".", os.W_OK | os.X_OK, dir_fd=way.descriptor

@@ -20,6 +20,21 @@ def new_name() -> bytes:
     return b".conduck-" + secrets.token_hex(16).encode("ascii")
 
 
+def has_unnamed_files(folder: int) -> bool:
+    """Say whether the disk of a folder has files without a name.
+
+    Args:
+        folder: Descriptor of a folder that may be written to.
+    """
+    if not _UNNAMED:
+        return False
+    try:
+        os.close(os.open(".", _UNNAMED | os.O_RDWR, 0o600, dir_fd=folder))
+    except OSError:
+        return False
+    return True
+
+
 class Staged:
     """A new file in a folder, seen by nobody until it is put in its place.
 

@@ -47,6 +47,11 @@ class Elsewhere:
         self._written: OrderedDict[Identity, None] = OrderedDict()
 
     @property
+    def is_counting(self) -> bool:
+        """Whether files that appear now are counted."""
+        return self._since_turn() <= WINDOW_SECONDS
+
+    @property
     def is_waiting(self) -> bool:
         """Whether a count is due once the window is over."""
         return bool(self._found)
@@ -63,7 +68,7 @@ class Elsewhere:
         """Take a regular file that appeared in the root, or was moved there."""
         self._found.pop(identity, None)
         is_delivered = len(steps) > 1 and OUTBOUND.fullmatch(steps[-2]) is not None
-        if is_delivered or self._since_turn() > WINDOW_SECONDS:
+        if is_delivered or not self.is_counting:
             return
         if len(self._found) < MOST:
             self._found[identity] = steps

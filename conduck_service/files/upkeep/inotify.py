@@ -29,6 +29,8 @@ with warnings.catch_warnings():
 _HEAD = struct.Struct("iIII")
 _READ = 1 << 16
 
+BURST_SECONDS = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -37,12 +39,14 @@ class Event:
     Attributes:
         watch: Number of the watch of the folder.
         name: Name in the folder; empty when it is about the folder itself.
+        is_folder: Whether the name is that of a folder.
         is_over: Whether the watch is gone, and its number is free again.
         is_lost: Whether events were lost before this one.
     """
 
     watch: int
     name: bytes
+    is_folder: bool
     is_over: bool
     is_lost: bool
 
@@ -107,6 +111,9 @@ class Inotify:
         poll.register(self._woken, select.POLLIN)
         ready = poll.poll(None if seconds is None else seconds * 1000)
         if any(descriptor == self._descriptor for descriptor, _ in ready):
+            # What comes in bursts is looked at in bursts, beside what makes it.
+            poll.unregister(self._descriptor)
+            poll.poll(BURST_SECONDS * 1000)
             yield from self._events(os.read(self._descriptor, _READ))
 
     def wake(self) -> None:
@@ -129,6 +136,7 @@ class Inotify:
             yield Event(
                 watch=number,
                 name=data[at : at + size].rstrip(b"\0"),
+                is_folder=bool(mask & pyinotify.IN_ISDIR),
                 is_over=is_over,
                 is_lost=bool(mask & pyinotify.IN_Q_OVERFLOW),
             )

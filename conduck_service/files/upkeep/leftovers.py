@@ -14,6 +14,7 @@ from pathlib import Path
 from conduck_service.base.removal import remove_all
 from conduck_service.files.disk.descent import Descent, names_in
 from conduck_service.files.disk.paths import RESERVED
+from conduck_service.files.disk.staging import has_unnamed_files
 from conduck_service.files.disk.tree import Tree
 from conduck_service.files.errors import LaneError
 
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 AGE_SECONDS = 7200.0
 """What is younger may belong to something that is still going on."""
 
-FILE_AGE_SECONDS = 60.0 if hasattr(os, "O_TMPFILE") else AGE_SECONDS
+FILE_AGE_SECONDS = 60.0
 """Where there are unnamed files, one with a name of ours has it for a moment only."""
 
 FIRST_SECONDS = 75.0
@@ -82,12 +83,13 @@ class Leftovers:
         """
         removed = 0
         with self._tree.open_folder((), listing=True) as root, Descent(root) as way:
+            file_age = FILE_AGE_SECONDS if has_unnamed_files(root) else AGE_SECONDS
             for name in self._walk(way):
                 with contextlib.suppress(OSError):
                     found = os.stat(name, dir_fd=way.descriptor, follow_symlinks=False)
                     is_folder = stat.S_ISDIR(found.st_mode)
                     age = now - max(found.st_mtime, found.st_ctime)
-                    if age > (AGE_SECONDS if is_folder else FILE_AGE_SECONDS):
+                    if age > (AGE_SECONDS if is_folder else file_age):
                         path = Path(os.fsdecode(name))
                         removed += remove_all(path, dir_fd=way.descriptor)
         return removed

@@ -120,12 +120,16 @@ class Watcher:
             self._take_in((), is_new=False)
         elif event.is_over:
             self._folders.pop(event.watch, None)
-        elif event.watch in self._folders and event.name:
+        elif event.watch in self._folders and event.name and self._cares_for(event):
             steps, identity = self._folders[event.watch]
             with self._open_folder(steps) as folder:
                 # The folder may be somewhere else by now.
                 if identity_of(os.fstat(folder)) == identity:
                     self._look_at(folder, (*steps, event.name))
+
+    def _cares_for(self, event: Event) -> bool:
+        """Say whether there is anything to do; mostly there is not."""
+        return event.is_folder or self._mends or self._strays.is_counting
 
     def _look_at(self, folder: int, steps: Steps) -> None:
         """Look at an entry that is new, or was written or moved to its place."""
