@@ -36,9 +36,9 @@ What limits each: listings, the text that is made for each entry in Python, sinc
 writing the log line, since the look itself is a few system calls; downloads, the
 kernel's copy and the client, since `sendfile` never brings the bytes to Python; large
 uploads, the disk, which has everything before the answer; many small requests at once,
-the interpreter: its threads run one at a time, and on this machine handing over from one
-to the next costs more than the work of a request (counted: a hundred `futex` calls for
-one small upload over eight connections). rclone hashes what it stores and
+the interpreter: its threads run one at a time, and on this machine handing over from
+one to the next costs more than the work of a request (counted: a hundred `futex` calls
+for one small upload over eight connections). rclone hashes what it stores and
 looks at folders again only after a second. What limits memory: the interpreter and its
 modules; a transfer takes a pipe or one buffer, whatever its size.
 """
