@@ -160,9 +160,11 @@ def test_a_root_is_not_around_the_state(home: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
 def test_a_root_that_cannot_be_entered_is_refused(home: Path) -> None:
     (home / "shared").chmod(0o600)
-    assert refused(home, scope(extensions=[lane(root="../shared")])) == [
-        (ROOT, "invalid_config")
-    ]
+    try:
+        found = refused(home, scope(extensions=[lane(root="../shared")]))
+    finally:
+        (home / "shared").chmod(0o700)
+    assert found == [(ROOT, "invalid_config")]
 
 
 @pytest.mark.parametrize(
