@@ -32,11 +32,9 @@ def test_no_promise_is_missed_in_the_newest_round() -> None:
 OPEN = {
     "propfind_1000",
     "propfind_miss",
-    "propfind_while_listing",
+    "get_100m",
     "get_100m_cpu",
     "get_100m_range_cpu",
-    "put_100m",
-    "put_1g",
     "put_4k",
     "mixed",
 }
