@@ -145,10 +145,10 @@ class Uploads:
                 with suppress(OSError, OverflowError):
                     os.utime(staged.descriptor, (mtime, mtime))
             staged.settle()
-            self._put(request, spot, staged, took_time=took_time)
+            self._put_in_place(request, spot, staged, took_time=took_time)
             return os.fstat(staged.descriptor)
 
-    def _put(
+    def _put_in_place(
         self, request: LaneRequest, spot: Spot, staged: Staged, *, took_time: bool
     ) -> None:
         """Put the file in its place, unless what it depends on has changed."""

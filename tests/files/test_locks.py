@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -68,7 +68,7 @@ class Hand:
         return self.at
 
     def now(self) -> datetime:
-        raise NotImplementedError
+        return datetime.fromtimestamp(self.at, UTC)
 
 
 def test_a_locked_file_is_changed_only_with_the_token(box: Box) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import stat
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from conduck_service.files.disk.paths import RESERVED
 from conduck_service.files.disk.staging import has_unnamed_files
 from conduck_service.files.disk.tree import Tree
 from conduck_service.files.errors import LaneError
+from conduck_service.files.upkeep.rounds import FIRST_SECONDS, PAUSE_SECONDS, Rounds
 
 _log = logging.getLogger(__name__)
 
@@ -25,14 +25,6 @@ AGE_SECONDS = 7200.0
 
 FILE_AGE_SECONDS = 60.0
 """Where there are unnamed files, one with a name of ours has it for a moment only."""
-
-FIRST_SECONDS = 75.0
-"""From the start to the first look."""
-
-PAUSE_SECONDS = 3600.0
-"""From one look to the next."""
-
-STOP_SECONDS = 1.0
 
 
 class Leftovers:
@@ -55,22 +47,20 @@ class Leftovers:
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
         self._tree = tree
-        self._first_seconds = first_seconds
-        self._pause_seconds = pause_seconds
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._work, name="leftovers", daemon=True
+        self._rounds = Rounds(
+            "leftovers",
+            self._look,
+            first_seconds=first_seconds,
+            pause_seconds=pause_seconds,
         )
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
-        self._thread.start()
+        self._rounds.start()
 
     def stop(self) -> None:
         """End; a removal under way that takes long is left, and goes on next time."""
-        self._stopped.set()
-        if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
+        self._rounds.stop()
 
     def sweep(self, now: float) -> int:
         """Remove leftovers and return how many there were.
@@ -94,24 +84,21 @@ class Leftovers:
                         removed += remove_all(path, dir_fd=way.descriptor)
         return removed
 
-    def _work(self) -> None:
-        pause = self._first_seconds
-        while not self._stopped.wait(pause):
-            pause = self._pause_seconds
-            with contextlib.suppress(LaneError, OSError):
-                removed = self.sweep(time.time())
-                if removed:
-                    _log.warning(
-                        "cleared up after a service that was killed",
-                        extra={"action": "leftovers", "count": removed},
-                    )
+    def _look(self) -> None:
+        with contextlib.suppress(LaneError, OSError):
+            removed = self.sweep(time.time())
+            if removed:
+                _log.warning(
+                    "cleared up after a service that was killed",
+                    extra={"action": "leftovers", "count": removed},
+                )
 
     def _walk(self, way: Descent) -> Iterator[bytes]:
         """Give every reserved name; ``way`` then is in the folder that has it."""
-        reserved, folders = _look(way)
+        reserved, folders = _names_in(way)
         yield from reserved
         waiting = [folders]
-        while waiting and not self._stopped.is_set():
+        while waiting and not self._rounds.is_stopped:
             if not waiting[-1]:
                 waiting.pop()
                 if waiting:
@@ -121,12 +108,12 @@ class Leftovers:
                 way.enter(waiting[-1].pop())
             except OSError:
                 continue
-            reserved, folders = _look(way)
+            reserved, folders = _names_in(way)
             yield from reserved
             waiting.append(folders)
 
 
-def _look(way: Descent) -> tuple[list[bytes], list[bytes]]:
+def _names_in(way: Descent) -> tuple[list[bytes], list[bytes]]:
     """Return the reserved names of a folder, and its folders of other names."""
     folders, others = names_in(way.descriptor)
     reserved = [name for name in folders + others if RESERVED.fullmatch(name)]

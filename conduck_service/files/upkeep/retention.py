@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,16 +16,9 @@ from conduck_service.base.removal import remove_all
 from conduck_service.files.disk.paths import RESERVED
 from conduck_service.files.disk.staging import new_name
 from conduck_service.files.outbound import CONVERSATION
+from conduck_service.files.upkeep.rounds import FIRST_SECONDS, PAUSE_SECONDS, Rounds
 
 log = logging.getLogger(__name__)
-
-FIRST_SECONDS = 60.0
-"""From the start to the first look."""
-
-PAUSE_SECONDS = 3600.0
-"""From one look to the next."""
-
-STOP_SECONDS = 1.0
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DAY = timedelta(days=1)
@@ -80,23 +72,21 @@ class Retention:
         self._keep_days = keep_days
         self._turns_running = turns_running
         self._clock = clock
-        self._first_seconds = first_seconds
-        self._pause_seconds = pause_seconds
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._work, name="retention", daemon=True
+        self._rounds = Rounds(
+            "retention",
+            self._look,
+            first_seconds=first_seconds,
+            pause_seconds=pause_seconds,
         )
         self._last = self._sight()
 
     def start(self) -> None:
         """Begin to look from time to time, in a thread of its own."""
-        self._thread.start()
+        self._rounds.start()
 
     def stop(self) -> None:
         """End; a removal under way that takes long is left, and goes on next time."""
-        self._stopped.set()
-        if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
+        self._rounds.stop()
 
     def find(self) -> list[str]:
         """Return the names of the folders that the next look would remove.
@@ -134,17 +124,14 @@ class Retention:
             )
         return removed
 
-    def _work(self) -> None:
-        pause = self._first_seconds
-        while not self._stopped.wait(pause):
-            pause = self._pause_seconds
-            try:
-                self.remove_expired()
-            except OSError:
-                log.warning(
-                    "the shared folder cannot be looked at",
-                    extra={"action": "retention"},
-                )
+    def _look(self) -> None:
+        try:
+            self.remove_expired()
+        except OSError:
+            log.warning(
+                "the shared folder cannot be looked at",
+                extra={"action": "retention"},
+            )
 
     def _now(self) -> int:
         """Return the wall time in nanoseconds, as files have it."""
@@ -162,7 +149,7 @@ class Retention:
             os.close(root)
 
     def _must_wait(self) -> bool:
-        return self._stopped.is_set() or self._turns_running() > 0
+        return self._rounds.is_stopped or self._turns_running() > 0
 
     def _expired(self, root: int) -> Iterator[str]:
         now = self._now()
