@@ -66,7 +66,12 @@ def request_environ(
     for name, value in head.headers:
         if name in _UNSAID:
             continue
-        key = _OTHER_NAMES.get(name) or "HTTP_" + name.upper().replace("-", "_")
+        key = _variable(name)
         text = value.decode("latin-1")
         environ[key] = f"{environ[key]}, {text}" if key in environ else text
     return environ
+
+
+@functools.lru_cache(maxsize=256)
+def _variable(header: str) -> str:
+    return _OTHER_NAMES.get(header) or "HTTP_" + header.upper().replace("-", "_")

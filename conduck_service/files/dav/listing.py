@@ -34,8 +34,9 @@ _TURN_SECONDS = 0.05
 requests no more than a single one does. But none waits longer than this for its turn.
 """
 
-Entry = tuple[str, os.stat_result]
-"""The name of a file or folder as the system decodes it, and its state."""
+Entry = tuple[str, str, os.stat_result]
+"""The name of a file or folder as the system decodes it, the same as a step of an
+href, and its state."""
 
 
 class Extras(Protocol):
@@ -103,15 +104,10 @@ class Listing:
         base = "" if place.is_root else place.href
         if not rows.wants_locks and not self._extras.has_dead_properties():
             return [
-                rows.row(
-                    f"{base}/{name if is_plain(name) else quoted(os.fsencode(name))}",
-                    name,
-                    found,
-                )
-                for name, found in entries
+                rows.row(f"{base}/{step}", name, found) for name, step, found in entries
             ]
         texts = []
-        for text, found in entries:
+        for text, _, found in entries:
             name = os.fsencode(text)
             below = Place((*place.names, name))
             texts.append(self._row(rows, below, found, folder, name))
@@ -153,18 +149,20 @@ def _read_entries(folder: int) -> tuple[list[Entry], int]:
     try:
         with os.scandir(folder) as items:
             for item in items:
-                name = item.name
+                step = name = item.name
                 if not is_plain(name):
-                    flaw = flaw_of(os.fsencode(name))
+                    coded = os.fsencode(name)
+                    flaw = flaw_of(coded)
                     if flaw is not None and flaw is not Flaw.CONTROL:
                         hidden += flaw is not Flaw.RESERVED
                         continue
+                    step = quoted(coded)
                 try:
                     state = item.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
                 if is_served(state):
-                    found.append((name, state))
+                    found.append((name, step, state))
     except OSError as error:
         raise from_system(error) from error
     found.sort(key=_NAME)
@@ -184,14 +182,15 @@ def _fit_for_app(entries: Iterable[Entry]) -> tuple[list[Entry], int]:
     seen: set[str] = set()
     fit: list[Entry] = []
     count = 0
-    for name, found in entries:
+    for entry in entries:
+        name = entry[0]
         count += 1
         text = unicodedata.normalize("NFC", name)
         if text in seen or not is_taken_by_app(name):
             continue
         seen.add(text)
-        fit.append((name, found))
-    fit.sort(key=lambda entry: stat.S_ISDIR(entry[1].st_mode))
+        fit.append(entry)
+    fit.sort(key=lambda entry: stat.S_ISDIR(entry[2].st_mode))
     return fit, count - len(fit)
 
 

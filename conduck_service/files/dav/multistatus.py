@@ -27,7 +27,6 @@ SUPPORTED_LOCK = "".join(
 
 # What may not stand in XML at all.
 _NO_XML = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff]")
-_PLAIN = re.compile("[A-Za-z0-9 ._~-]*")
 
 _FILE = {
     "resourcetype": "<D:resourcetype/>",
@@ -104,7 +103,8 @@ class Rows:
             "href": href,
             "modified": http_date(found[stat.ST_MTIME]),
             "created": iso_date(found[stat.ST_CTIME]),
-            "label": name if _PLAIN.fullmatch(name) else _escaped(name),
+            # What stands in an href as it is needs no escaping here either.
+            "label": name if href.endswith(name) else _escaped(name),
             "locks": locks,
         }
         if is_folder:
