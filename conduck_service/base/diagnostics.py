@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,14 +42,33 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """The pointer as text, such as ``scopes/0/bindings/1/config``."""
-        return "/".join(str(step) for step in self.pointer)
+        """The pointer as text, such as ``scopes/0/bindings/1/config``.
+
+        Steps are escaped as RFC 6901 says. A key may be anything, so what would
+        end a line or steer a terminal is shown as its number.
+        """
+        return "/".join(map(_step, self.pointer))
 
     def __str__(self) -> str:
-        where = self.place or "(whole document)"
+        where = [self.place] if self.place else []
         if self.line:
-            where = f"line {self.line}, column {self.column}"
-        return f"{where}: {self.code}: {self.message}; {self.remedy}"
+            where.append(f"line {self.line}, column {self.column}")
+        where = where or ["(whole document)"]
+        return f"{', '.join(where)}: {self.code}: {self.message}; {self.remedy}"
+
+
+def _step(step: str | int) -> str:
+    text = str(step).replace("~", "~0").replace("/", "~1")
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
+        for sign in text
+    )
+
+
+MOST_NAMES = 200
+"""Names among which the nearest one is looked for."""
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -70,8 +89,13 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(item.level is Level.ERROR for item in diagnostics)
 
 
-def suggest(name: str, known: Sequence[str]) -> str:
-    """Return a remedy for an unknown name: the nearest known one, or all."""
+def suggest(name: str, known: Collection[str]) -> str:
+    """Return a remedy for an unknown name: the nearest known one, or all.
+
+    Of very many names none is told: looking for the nearest would take long.
+    """
+    if len(known) > MOST_NAMES:
+        return "use one of those that are there"
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import pwd
 import secrets
 import shlex
 import stat
@@ -15,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from conduck_service.base.shared import is_shared
+
 OTHERS = 0o077
 """Every permission of the group and the world."""
 
@@ -22,11 +23,6 @@ OWN_FOLDER = "use a private folder of its own instead (mkdir -m 700 makes one)"
 """The remedy where a folder serves other ends too, so that it must stay as it is."""
 
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
-
-_SYSTEM_TREES = frozenset(
-    {"Applications", "Library", "System", "bin", "boot", "dev", "etc"}
-    | {"lib", "lib64", "proc", "run", "sbin", "sys", "usr"}
-)
 
 
 class Fault(StrEnum):
@@ -152,10 +148,32 @@ def read_private(path: Path, limit: int) -> bytes:
 
     Keeps: B-PERM-12, B-PERM-13, B-PERM-16, B-PERM-19.
     """
+    return _read(path, limit, 0o600)
+
+
+def read_unwritable(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file that nobody but the caller can change.
+
+    Others may read it, as they may the files of a checkout.
+
+    Args:
+        path: The file.
+        limit: Most bytes that it may have.
+
+    Raises:
+        SafeFileError: It is missing, a link, no regular file, somebody else's,
+            writable by others, larger than the limit or not readable.
+
+    Keeps: B-INCL-10, B-INCL-11, B-INCL-12, B-INCL-13.
+    """
+    return _read(path, limit, 0o755)
+
+
+def _read(path: Path, limit: int, mode: int) -> bytes:
     # Opening a pipe would wait for a writer; the check then refuses it.
     descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        _check(path, os.fstat(descriptor), 0o600)
+        _check(path, os.fstat(descriptor), mode)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(limit + 1)
     except OSError as error:
@@ -278,7 +296,7 @@ def _check(
 ) -> None:
     """Refuse what is of the wrong kind, not ours or more open than the mode."""
     _check_kind(path, found, folder=folder)
-    shared = folder and _is_shared(path, found)
+    shared = folder and is_shared(path, found)
     name = shlex.quote(str(path))
     if found.st_uid != os.geteuid():
         raise SafeFileError(
@@ -296,32 +314,6 @@ def _check(
             "others than its owner have access to it",
             OWN_FOLDER if shared else f"chmod {mode:o} {name}",
         )
-
-
-def _is_shared(path: Path, found: os.stat_result) -> bool:
-    """Say whether a folder is the system's, a home or another user's.
-
-    Closing such a folder, or giving it away, would break what else uses it.
-    """
-    if found.st_mode & stat.S_ISVTX or path == path.parent or _is_home(found):
-        return True
-    if found.st_uid != os.geteuid():
-        return True
-    if found.st_uid:
-        return False
-    steps = path.absolute().parts[1:]  # root owns the system's folders and its own
-    return len(steps) < 3 or steps[0] in _SYSTEM_TREES
-
-
-def _is_home(found: os.stat_result) -> bool:
-    homes = [os.environ.get("HOME", "")]
-    with contextlib.suppress(KeyError):
-        homes.append(pwd.getpwuid(os.geteuid()).pw_dir)
-    for home in filter(None, homes):
-        with contextlib.suppress(OSError):
-            if os.path.samestat(found, Path(home).stat()):
-                return True
-    return False
 
 
 def _check_kind(path: Path, found: os.stat_result, *, folder: bool) -> None:

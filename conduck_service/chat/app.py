@@ -53,7 +53,7 @@ def build_app(config: ChatConfig, turns: TurnPort, clock: Clock) -> ChatApp:
     app = falcon.App(middleware=[_Surface()])
     app.add_error_handler(Exception, _answer_defect)
     app.add_error_handler(ServiceError, _answer_error)
-    app.add_route(MODELS, ModelsResource(config.models))
+    app.add_route(MODELS, ModelsResource(config.models, turns.check_enabled))
     app.add_route(COMPLETIONS, CompletionsResource(config, turns, clock))
     return app
 

@@ -12,10 +12,10 @@ from conduck_service.chat.admission import (
 )
 from conduck_service.chat.app import ROUTE_NAMES, build_app
 from conduck_service.chat.errors import error_answer
-from conduck_service.chat.route import routes_for
+from conduck_service.chat.route import routes_by_model
 from conduck_service.chat.settings import CHAT_SPEC, ChatConfig, Model
 from conduck_service.domain.errors import ErrorCode, ServiceError
-from conduck_service.domain.scope import ExtensionEntry, Scope
+from conduck_service.domain.scope import ExtensionEntry, Route, Scope
 from conduck_service.extension.executor import Capabilities
 from conduck_service.extension.ingress import (
     CapabilitiesOf,
@@ -26,7 +26,7 @@ from conduck_service.extension.ingress import (
 )
 from conduck_service.extension.listener import check_listener
 from conduck_service.extension.spec import Decoding
-from conduck_service.serving.bearer import bearer_gate
+from conduck_service.serving.bearer import bearer_gate, renewed_gate
 from conduck_service.serving.dialect import Cause, Refusal, Response
 from conduck_service.serving.server import Server
 
@@ -69,13 +69,13 @@ class ChatIngress:
             )
         )
         posts = turns.capacity + BODY_PLACES
-        # C-AUTH-09: without a token the gate lets nobody in.
-        token = context.secret(config.token_secret)
+        token = config.token_secret
         self._port = config.port
         self._server = Server(
             BoundedPosts(build_app(config, turns, context.clock), posts),
             port=config.port,
-            gate=bearer_gate(_as_bytes(token) if token else None),
+            # C-AUTH-09: without a token the gate lets nobody in.
+            gate=renewed_gate(lambda: _as_bytes(context.secret(token)), bearer_gate),
             dialect=OpenAIDialect(),
             workers=posts + RESERVED_WORKERS,
             head_seconds=config.header_seconds,
@@ -105,9 +105,9 @@ class ChatIngress:
         self._server.stop()
 
 
-def _as_bytes(token: str) -> bytes:
+def _as_bytes(token: str | None) -> bytes | None:
     """Return the bytes of a token; those of a variable need not be UTF-8."""
-    return token.encode("utf-8", "surrogateescape")  # C-AUTH-04
+    return token.encode("utf-8", "surrogateescape") if token else None  # C-AUTH-04
 
 
 def _check(
@@ -118,18 +118,19 @@ def _check(
 ) -> None:
     check_listener(entry, scope, "token_secret", into)
     config: ChatConfig = entry.config
+    routes = routes_by_model(scope, (model.id for model in config.models))
     for index, model in enumerate(config.models):
-        _check_model(("config", "models", index), model, scope, capabilities, into)
+        at = ("config", "models", index)
+        _check_model(at, model, routes[model.id], capabilities, into)
 
 
 def _check_model(
     at: tuple[str | int, ...],
     model: Model,
-    scope: Scope,
+    routes: list[Route],
     capabilities: CapabilitiesOf,
     into: Decoding,
 ) -> None:
-    routes = routes_for(scope, model.id)
     if len(routes) != 1:
         into.refuse(
             at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conduck_service.domain.event import CHAT_TURN
@@ -44,11 +45,12 @@ CHAT_HANDLER = HandlerType(
 )
 
 
-def routes_for(scope: Scope, model_id: str) -> list[Route]:
-    """Return the chat routes of a scope that take an advertised id."""
-    return [
-        route
-        for route in scope.routes
-        if route.handler == HANDLER
-        and _matches(route.config, CHAT_TURN, {"model": model_id})
-    ]
+def routes_by_model(scope: Scope, models: Iterable[str]) -> dict[str, list[Route]]:
+    """Return, for each advertised id, the chat routes of a scope that take it."""
+    found: dict[str, list[Route]] = {model: [] for model in models}
+    for route in scope.routes:
+        if route.handler == HANDLER:
+            for model in route.config.models or found:
+                if model in found:
+                    found[model].append(route)
+    return found

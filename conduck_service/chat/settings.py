@@ -18,7 +18,14 @@ from conduck_service.extension.kinds import (
     Text,
 )
 from conduck_service.extension.listener import LISTENER_FIELDS
-from conduck_service.extension.spec import INVALID, Decoding, Field, Spec
+from conduck_service.extension.spec import (
+    INVALID,
+    Decoding,
+    Field,
+    Kind,
+    Schema,
+    Spec,
+)
 
 MIN_BODY_BYTES = 52_428_800
 """The smallest cap that the contract allows: 50 MiB (C-SEC-11)."""
@@ -26,27 +33,42 @@ MIN_BODY_BYTES = 52_428_800
 SHARED_BODY_BYTES = 512 * 1024 * 1024
 """Memory that large bodies in flight share; a larger body would never fit."""
 
+LONGEST_ID = 200
+"""Characters of a model id, at most."""
+
 # The app drops a model id with any of these from its records.
-_UNFIT = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+_UNFIT = (
+    r"\u0000-\u001f\u007f-\u009f\u200e\u200f"
+    r"\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 )
+_HAS_UNFIT = re.compile(f"[{_UNFIT}]")
+_TEXT = Text()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelId:
+class ModelId(Kind):
     """An advertised id: 1 to 200 characters without controls."""
 
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the id, or INVALID after noting why not."""
-        text = Text().decode(value, at, into)
-        if text is INVALID or (len(text) <= 200 and not _UNFIT.search(text)):
+        text = _TEXT.decode(value, at, into)
+        if text is INVALID or (len(text) <= LONGEST_ID and not _HAS_UNFIT.search(text)):
             return text
         return into.refuse(
             at,
             "invalid_config",
             "the model id is too long or holds control characters",
-            "use 1 to 200 ordinary characters",
+            f"use 1 to {LONGEST_ID} ordinary characters",
         )
+
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        return {
+            "type": "string",
+            "pattern": f"^[^{_UNFIT}]+$",
+            "not": {"pattern": r"\n$"},
+            "maxLength": LONGEST_ID,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +106,9 @@ class ChatConfig:
     def __post_init__(self) -> None:
         ids = [model.id for model in self.models]
         if len(set(ids)) != len(ids):
-            raise ValueError("models has the same id twice")
+            raise ValueError("models must not have an id twice")
         if self.default_model and self.default_model not in ids:
-            raise ValueError("default_model is none of the ids in models")
+            raise ValueError("default_model must be one of the ids in models")
 
     @property
     def default_id(self) -> str:
@@ -178,5 +200,9 @@ CHAT_SPEC: Spec[ChatConfig] = Spec(
             doc="Longest time for the head of a request to arrive.",
             shown=True,
         ),
+    ),
+    rules=(
+        "models must not have an id twice.",
+        "default_model must be one of the ids in models.",
     ),
 )

@@ -1,23 +1,20 @@
-"""The core's own objects of a version 1 document, described once."""
+"""The version 1 document and an included fragment of it, described once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from conduck_service.base.ids import NAME
+from conduck_service.config.entries import TIMEOUT, VARIABLES
 from conduck_service.config.fields import Entries, Owned, SecretReference, Version
+from conduck_service.config.scopes import SCOPE
 from conduck_service.domain.scope import (
-    ActivePolicy,
-    Binding,
-    Document,
-    ExtensionEntry,
-    Route,
-    Scope,
+    Connection,
+    PackageSettings,
     Settings,
+    UsageBudget,
 )
 from conduck_service.extension.kinds import (
-    Boolean,
-    Choice,
     Integer,
     ListOf,
     MapOf,
@@ -28,221 +25,192 @@ from conduck_service.extension.kinds import (
 from conduck_service.extension.spec import Field, Spec
 
 VERSION = 1
-LONGEST_TIMEOUT = 2**31 - 1
 
-_TIMEOUT = Integer(1, LONGEST_TIMEOUT)
-_SECRET_NAMES = ListOf(Name(), unique=True)
+_PACKAGE_NAME = "[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?"
 
-
-def _make_route(*, active_policy: str, **own: Any) -> Route:
-    return Route(active_policy=ActivePolicy(active_policy), **own)
-
-
-def _make_scope(*, limits: int | None, **own: Any) -> Scope:
-    return Scope(ready_limit=limits, **own)
+_VERSION = Field(
+    name="version",
+    kind=Version(VERSION),
+    doc=f"Version of the config's form; write {VERSION}.",
+)
 
 
-def _make_limits(*, ready_limit: int | None) -> int | None:
-    return ready_limit
+def _number(name: str, kind: Integer, default: int, doc: str) -> Field:
+    return Field(name=name, kind=kind, default=default, doc=doc, shown=True)
 
 
-def _make_document(*, version: int, settings: Settings, scopes: tuple[()]) -> Document:
-    del version  # there is only this one
-    return Document(settings=settings, scopes=scopes)
+BUDGET: Spec[UsageBudget] = Spec(
+    UsageBudget,
+    (
+        Field(
+            name="tokens",
+            kind=Integer(1),
+            doc="Tokens that may be used within the window.",
+            shown=True,
+        ),
+        Field(
+            name="window_seconds",
+            kind=TIMEOUT,
+            doc="Length of the window, in seconds.",
+            shown=True,
+        ),
+        Field(
+            name="scope",
+            kind=Name(),
+            default=None,
+            doc="Id of the scope that it holds for; all of them when left out.",
+            shown=True,
+        ),
+    ),
+)
 
+PACKAGE: Spec[PackageSettings] = Spec(
+    PackageSettings,
+    (
+        Field(
+            name="pass_env",
+            kind=VARIABLES,
+            default=(),
+            doc="Variables of the daemon's environment that processes of the package "
+            "may see.",
+        ),
+    ),
+)
 
 SETTINGS: Spec[Settings] = Spec(
     Settings,
     (
+        _number(
+            "concurrency",
+            Integer(0, 1000),
+            4,
+            "Agent turns that may run at once; 0 sets no bound.",
+        ),
+        _number(
+            "job_concurrency",
+            Integer(0, 1000),
+            4,
+            "Jobs that may run at once; 0 sets no bound.",
+        ),
+        _number(
+            "ready_limit",
+            Integer(1),
+            10,
+            "Ready plus running Work that a scope may have; more is refused.",
+        ),
+        _number(
+            "reconcile_seconds",
+            TIMEOUT,
+            900,
+            "Time between two looks for events that a source may have missed.",
+        ),
+        _number(
+            "timeout_seconds",
+            TIMEOUT,
+            3600,
+            "Longest life of one execution.",
+        ),
+        _number("kept_executions", Integer(1), 20, "Executions kept of a Work."),
+        _number(
+            "kept_finished_days",
+            Integer(0),
+            14,
+            "Days for which runs of finished Work keep their content.",
+        ),
         Field(
-            name="concurrency",
-            kind=Integer(0, 1000),
-            default=4,
-            doc="Agent turns that may run at once; 0 sets no bound.",
+            name="retry_delays_seconds",
+            kind=ListOf(TIMEOUT),
+            default=(300, 600),
+            doc="Wait before each repetition of a failed attempt; an empty list means "
+            "one attempt.",
             shown=True,
         ),
-        Field(
-            name="ready_limit",
-            kind=Integer(1),
-            default=10,
-            doc="Ready plus running Work that a scope may have; more is refused.",
-            shown=True,
+        _number(
+            "causal_depth_limit",
+            Integer(1),
+            32,
+            "Longest chain of events that cause each other.",
+        ),
+        _number(
+            "causal_rate_limit",
+            Integer(1),
+            128,
+            "Events of one chain within a minute.",
         ),
         Field(
-            name="timeout_seconds",
-            kind=_TIMEOUT,
-            default=3600,
-            doc="Longest life of one execution, in seconds.",
-            shown=True,
-        ),
-    ),
-)
-
-BINDING: Spec[Binding] = Spec(
-    Binding,
-    (
-        Field(name="name", kind=Name(), doc="Name of the binding in its scope."),
-        Field(
-            name="executor",
-            kind=Name(),
-            doc="Registered executor that does the work.",
-        ),
-        Field(
-            name="config",
-            kind=Owned(),
-            default=None,
-            doc="Config of the executor, as its own page describes it.",
-        ),
-        Field(
-            name="secret_names",
-            kind=_SECRET_NAMES,
+            name="usage_budgets",
+            kind=ListOf(Object(BUDGET)),
             default=(),
-            doc="Secrets of the scope that the executor may have.",
-        ),
-        Field(
-            name="timeout_seconds",
-            kind=_TIMEOUT,
-            default=None,
-            doc="Longest life of an execution of this binding, in seconds, in the "
-            "place of the setting.",
+            doc="Tokens that agent turns may use within a time; none by default.",
             shown=True,
         ),
         Field(
-            name="pass_env",
-            kind=ListOf(
-                Text(
-                    "[A-Za-z_][A-Za-z0-9_]*",
-                    "a variable of letters, digits and _, no digit first",
-                ),
-                unique=True,
-            ),
-            default=(),
-            doc="Variables of the daemon's environment that its runs may see; none "
-            "that begins with OS_ or OPEN_CONDUIT_, none that holds a secret.",
+            name="extensions",
+            kind=MapOf(Object(PACKAGE), _PACKAGE_NAME, "the name of a package"),
+            default={},
+            doc="Extension packages whose types the config uses, by name, and what "
+            "each is granted.",
+            live=False,
         ),
     ),
 )
 
-ROUTE: Spec[Route] = Spec(
-    _make_route,
-    (
-        Field(name="name", kind=Name(), doc="Name of the route in its scope."),
-        Field(
-            name="handler",
-            kind=Name(),
-            doc="Registered handler that says which events the route takes.",
-        ),
-        Field(
-            name="binding",
-            kind=Name(),
-            doc="Binding of the scope that does the work of these events.",
-        ),
-        Field(
-            name="active_policy",
-            kind=Choice(tuple(policy.value for policy in ActivePolicy)),
-            doc="What becomes of an event whose Work is active already.",
-        ),
-        Field(
-            name="config",
-            kind=Owned(),
-            default=None,
-            doc="Config of the handler, as its own page describes it.",
-        ),
-    ),
-)
-
-EXTENSION: Spec[ExtensionEntry] = Spec(
-    ExtensionEntry,
-    (
-        Field(name="name", kind=Name(), doc="Name of the entry in its scope."),
-        Field(name="type", kind=Name(), doc="Registered type of the extension."),
-        Field(
-            name="config",
-            kind=Owned(),
-            default=None,
-            doc="Config of the extension, as its own page describes it.",
-        ),
-        Field(
-            name="secret_names",
-            kind=_SECRET_NAMES,
-            default=(),
-            doc="Secrets of the scope that the extension may have.",
-        ),
-    ),
-)
-
-LIMITS: Spec[int | None] = Spec(
-    _make_limits,
-    (
-        Field(
-            name="ready_limit",
-            kind=Integer(1),
-            default=None,
-            doc="Ready plus running Work of this scope; at most the setting.",
-            shown=True,
-        ),
-    ),
-)
-
-SCOPE: Spec[Scope] = Spec(
-    _make_scope,
+CONNECTION: Spec[Connection] = Spec(
+    Connection,
     (
         Field(
             name="id",
             kind=Name(),
-            doc="Identity of the scope; another id makes it another scope.",
-            shown=True,
-        ),
-        Field(name="name", kind=Text(), doc="Label for people.", shown=True),
-        Field(
-            name="enabled",
-            kind=Boolean(),
-            default=True,
-            doc="Whether the scope takes new work.",
+            doc="Identity of the connection, global in the config.",
             shown=True,
         ),
         Field(
-            name="bindings",
-            kind=Entries(BINDING),
-            default=(),
-            doc="How work of the scope is done.",
+            name="type",
+            kind=Name(),
+            doc="Registered type of the connection.",
+            shown=True,
         ),
         Field(
-            name="routes",
-            kind=Entries(ROUTE),
-            default=(),
-            doc="Which events go to which binding; the first that takes one has it.",
-        ),
-        Field(
-            name="extensions",
-            kind=Entries(EXTENSION),
-            default=(),
-            doc="Where the events of the scope come from.",
+            name="config",
+            kind=Owned(),
+            default=None,
+            doc="Config of the type, as its own page describes it; no secrets.",
         ),
         Field(
             name="secret_refs",
             kind=MapOf(SecretReference(), NAME.pattern, "a name of a-z, 0-9, _ and -"),
             default={},
-            doc="Secret names of the scope and where each value is kept.",
-        ),
-        Field(
-            name="limits",
-            kind=Object(LIMITS),
-            default=None,
-            doc="Limits that are stricter than the settings.",
-            shown=True,
+            doc="Secret slots of the type and where each value is kept.",
         ),
     ),
 )
 
-DOCUMENT: Spec[Document] = Spec(
-    _make_document,
+INCLUDE: Spec[dict[str, str]] = Spec(
+    dict,
     (
         Field(
-            name="version",
-            kind=Version(VERSION),
-            doc=f"Version of the config's form; write {VERSION}.",
+            name="path",
+            kind=Text(),
+            doc="The folder, absolute or from the config directory on; it holds "
+            ".open-conduit/config.json.",
         ),
+        Field(
+            name="parent",
+            kind=Name(),
+            doc="Id of the scope of this file that the folder's scopes are in.",
+        ),
+    ),
+)
+
+
+def _make_document(*, settings: Settings, **_own: Any) -> Settings:
+    return settings  # everything else is decoded entry by entry
+
+
+DOCUMENT: Spec[Settings] = Spec(
+    _make_document,
+    (
+        _VERSION,
         Field(
             name="settings",
             kind=Object(SETTINGS),
@@ -250,9 +218,34 @@ DOCUMENT: Spec[Document] = Spec(
             doc="Limits that hold for the whole daemon.",
         ),
         Field(
+            name="connections",
+            kind=Entries(CONNECTION),
+            default=(),
+            doc="Accounts and servers elsewhere, which scopes can be granted.",
+        ),
+        Field(
             name="scopes",
             kind=Entries(SCOPE, non_empty=True),
             doc="What the daemon works for; at least one.",
         ),
+        Field(
+            name="includes",
+            kind=Entries(INCLUDE),
+            default=(),
+            doc="Folders that keep scopes of their own.",
+        ),
     ),
 )
+
+FRAGMENT: Spec[None] = Spec(
+    lambda **_own: None,
+    (
+        _VERSION,
+        Field(
+            name="scopes",
+            kind=Entries(SCOPE, non_empty=True),
+            doc="Scopes of this folder; at least one.",
+        ),
+    ),
+)
+"""The file that an included folder keeps; it has neither settings nor connections."""

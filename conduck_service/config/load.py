@@ -15,14 +15,14 @@ from conduck_service.base.safefiles import (
     read_private,
 )
 
-LIMIT = 1 << 20
+LIMIT = 16 << 20
 
 
 def read(path: Path) -> str | Diagnostic:
     """Return the text of a config file, or why it is not used.
 
     The file and its folder must belong to the caller, without access for
-    anybody else; a link, another kind of file, more than 1 MiB and a text that
+    anybody else; a link, another kind of file, more than 16 MiB and a text that
     is not UTF-8 are refused. Nothing is repaired.
 
     Keeps: B-PERM-09, B-PERM-12, B-PERM-16, B-PERM-19, B-SCHEMA-30.
@@ -53,7 +53,7 @@ def _refused(error: SafeFileError) -> Diagnostic:
     if error.fault in {Fault.MISSING, Fault.SIZE, Fault.SYSTEM}:
         code = "invalid_config"
     if error.fault is Fault.MISSING:
-        remedy = "write it, or name another file"
+        remedy = "make one with open-conduit init, or name another file"
     elif error.fault is Fault.KIND and error.path.is_dir():
         remedy = "name the file in it"
     elif remedy == OWN_FOLDER:

@@ -8,6 +8,12 @@ from enum import StrEnum
 
 from conduck_service.base.ids import is_name
 
+COMMAND_PATH = (
+    "/usr/bin:/bin:/usr/sbin:/sbin:"
+    "/opt/homebrew/bin:/usr/local/bin:/home/linuxbrew/.linuxbrew/bin"
+)
+"""Where the programs of ``cmd:`` references are looked for (B-SECRET-16)."""
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

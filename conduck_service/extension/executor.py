@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from conduck_service.base.jsonio import JsonValue
 from conduck_service.domain.conversation import Conversation
 from conduck_service.domain.execution import FailureCode, Finish, Usage
 from conduck_service.domain.scope import Binding, Scope
+from conduck_service.extension.connection import ConnectionAccess
 from conduck_service.extension.spec import Decoding, Spec
 
 
@@ -44,6 +46,7 @@ class ExecutionContext:
         marker: Environment variable that marks every process of the turn.
         host_env: The daemon's variables that the binding passes on.
         secrets: Values of the binding's secrets by name; kept out of ``repr``.
+        connection: The connection that the binding names, if it names one.
         interrupted: Returns why the turn must end now, or None. It is asked at
             least every 100 ms and answers at once.
     """
@@ -55,6 +58,7 @@ class ExecutionContext:
     marker: tuple[str, str]
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connection: ConnectionAccess | None = None
     interrupted: Callable[[], FailureCode | None]
 
 
@@ -104,6 +108,36 @@ class Executor(Protocol):
         ...
 
 
+FEATURES = ("workspace", "inject", "interrupt", "park", "live", "image")
+"""Capabilities that a binding can require of its executor (B-BIND-12)."""
+
+INTERFACES = {
+    "inject": "inject",
+    "interrupt": "interrupt",
+    "park": "park",
+    "live": "live",
+}
+"""Features that an executor has by having a method of that name (B-VALID-06)."""
+
+ConfigObject = Mapping[str, JsonValue]
+"""The config of a binding as it stands in the document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An engine on this machine, as setup shows it and writes it into a config.
+
+    Attributes:
+        label: What people call it.
+        program: The program that was found.
+        config: Of a binding that runs it.
+    """
+
+    label: str
+    program: Path
+    config: ConfigObject
+
+
 def no_checks(_binding: Binding, _scope: Scope, _into: Decoding) -> None:
     """Find nothing wrong with a binding."""
 
@@ -114,13 +148,30 @@ class ExecutorType:
 
     Attributes:
         name: The type that bindings name.
-        spec: Describes the binding's config.
+        spec: Describes the binding's config; without one any object is taken as
+            it is (B-VALID-18).
         executor: Runs it.
         check: Notes what is wrong between the binding and its scope, at
             pointers relative to the binding.
+        features: Which of ``FEATURES`` it has; ``image`` depends on the config, so
+            ``capabilities`` tells that.
+        has_toolbelt: Whether its executions can call operations.
+        connection_types: Types of the connection that it works through; with
+            some, a binding has to name one of them.
+        adapt: Returns the config of a binding from an included folder as it holds
+            in that folder; raises when it cannot (B-INCL-24). Without one, config
+            from folders is taken as it is.
+        find: Looks for its engine with the variables of the process, without
+            running anything; None when it is not there. Without one, setup
+            proposes no binding of this type.
     """
 
     name: str
-    spec: Spec[Any]
+    spec: Spec[Any] | None
     executor: Executor
     check: Callable[[Binding, Scope, Decoding], None] = no_checks
+    features: frozenset[str] = frozenset()
+    has_toolbelt: bool = False
+    connection_types: tuple[str, ...] = ()
+    adapt: Callable[[ConfigObject, Path], ConfigObject] | None = None
+    find: Callable[[Mapping[str, str]], Found | None] | None = None

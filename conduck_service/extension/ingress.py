@@ -84,6 +84,14 @@ class TurnPort(Protocol):
         """Return what the engine behind an advertised id can take."""
         ...
 
+    def check_enabled(self) -> None:
+        """Refuse everything while the scope is switched off.
+
+        Raises:
+            ServiceError: UNAVAILABLE.
+        """
+        ...
+
     def check_room(self) -> None:
         """Refuse early what could not be queued anyway.
 
@@ -108,7 +116,9 @@ class IngressContext:
     Attributes:
         scope: The scope that holds the entry.
         secret: Returns the value of a secret name of the entry, or None when
-            it cannot be had; the reason is logged where it is found.
+            it cannot be had; the reason is logged where it is found. It may be asked
+            for every request: the value is resolved at the first call, and anew
+            at the first one after a secret was written.
         open_turns: Returns the port for turns on these terms.
         turns_running: Returns the number of turns that an engine works on now,
             those of all scopes together; costs next to nothing.
@@ -117,6 +127,7 @@ class IngressContext:
         has_grace: Says whether the daemon is being stopped and what still runs
             may go on for a while.
         clock: The time.
+        slot: The same as ``secret`` for a slot of the entry's connection.
     """
 
     scope: Scope
@@ -126,6 +137,7 @@ class IngressContext:
     since_turn: Callable[[], float]
     has_grace: Callable[[], bool]
     clock: Clock
+    slot: Callable[[str], str | None] = lambda _name: None
 
 
 class Ingress(Protocol):

@@ -2,150 +2,70 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from conduck_service.base.diagnostics import Pointer, suggest
-from conduck_service.base.ids import is_name
-from conduck_service.base.jsonio import JsonValue, is_number
-from conduck_service.extension.spec import INVALID, Decoding, Kind, Spec
+from conduck_service.base.diagnostics import Pointer
+from conduck_service.base.jsonio import JsonValue
+from conduck_service.extension.numbers import Integer, Scalar, Seconds
+from conduck_service.extension.spec import (
+    INVALID,
+    Decoding,
+    Kind,
+    Schema,
+    Spec,
+    wrong_type,
+)
+from conduck_service.extension.texts import (
+    Choice,
+    FilePath,
+    JsonPointer,
+    Name,
+    Regex,
+    Text,
+    Umask,
+    matching,
+)
 
-
-def _wrong_type(at: Pointer, wanted: str, into: Decoding) -> Any:
-    return into.refuse(
-        at, "invalid_type", f"{wanted} is wanted here", f"write {wanted}"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Non-empty text without NUL; ``pattern`` must match all of it.
-
-    ``pattern_words`` says in words what the pattern asks for.
-    """
-
-    pattern: str = ""
-    pattern_words: str = ""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the text, or INVALID after noting why not."""
-        if not isinstance(value, str):
-            return _wrong_type(at, "a text", into)
-        if not value or "\0" in value:
-            return into.refuse(
-                at, "invalid_config", "the text is empty or holds NUL", "write a text"
-            )
-        if self.pattern and not re.fullmatch(self.pattern, value):
-            return into.refuse(
-                at,
-                "invalid_config",
-                "the text has the wrong form",
-                f"write {self.pattern_words}",
-            )
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """An identifier of the config (B-NAME-06)."""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the identifier, or INVALID after noting why not."""
-        if not isinstance(value, str):
-            return _wrong_type(at, "a text", into)
-        if not is_name(value):
-            return into.refuse(
-                at,
-                "invalid_identifier",
-                "the text is not an identifier",
-                "use 1 to 63 of a-z, 0-9, _ and -, a letter first",
-            )
-        return value
+__all__ = [
+    "Boolean",
+    "Choice",
+    "FilePath",
+    "Integer",
+    "JsonPointer",
+    "ListOf",
+    "MapOf",
+    "Name",
+    "Object",
+    "Regex",
+    "Scalar",
+    "Seconds",
+    "Text",
+    "Umask",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Integer:
-    """A whole number within bounds, both included; ``maximum`` may be open."""
-
-    minimum: int = 0
-    maximum: int | None = None
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the number, or INVALID after noting why not."""
-        if not isinstance(value, int) or isinstance(value, bool):
-            return _wrong_type(at, "a whole number", into)
-        if value < self.minimum or (self.maximum is not None and value > self.maximum):
-            return _out_of_bounds(at, self.minimum, self.maximum, into)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """A time in seconds, whole or with a fraction, within bounds."""
-
-    minimum: float = 0.0
-    maximum: float | None = None
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the seconds as a float, or INVALID after noting why not."""
-        if not is_number(value):
-            return _wrong_type(at, "a number of seconds", into)
-        if value < self.minimum or (self.maximum is not None and value > self.maximum):
-            return _out_of_bounds(at, self.minimum, self.maximum, into)
-        return float(value)
-
-
-def _out_of_bounds(
-    at: Pointer, minimum: float, maximum: float | None, into: Decoding
-) -> Any:
-    bounds = f"at least {minimum}" if maximum is None else f"{minimum} to {maximum}"
-    return into.refuse(
-        at,
-        "invalid_config",
-        "the number is out of bounds",
-        f"use {bounds}",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Kind):
     """True or false."""
 
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the truth value, or INVALID after noting why not."""
         if not isinstance(value, bool):
-            return _wrong_type(at, "true or false", into)
+            return wrong_type(at, "true or false", into)
         return value
+
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        return {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One of a few words."""
-
-    words: tuple[str, ...]
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the word, or INVALID after noting why not."""
-        if not isinstance(value, str):
-            words = ", ".join(f'"{word}"' for word in self.words)
-            return into.refuse(
-                at, "invalid_type", "a text is wanted here", f"write one of {words}"
-            )
-        if value not in self.words:
-            return into.refuse(
-                at,
-                "invalid_config",
-                "the word is not known here",
-                suggest(value, self.words),
-            )
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf:
-    """A list of one kind, decoded to a tuple."""
+class ListOf(Kind):
+    """A list of one kind, decoded to a tuple; its order is kept (B-SCHEMA-18)."""
 
     item: Kind
     non_empty: bool = False
@@ -154,7 +74,7 @@ class ListOf:
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the items as a tuple, or INVALID after noting why not."""
         if not isinstance(value, list):
-            return _wrong_type(at, "a list", into)
+            return wrong_type(at, "a list", into)
         if self.non_empty and not value:
             return into.refuse(
                 at, "invalid_config", "the list is empty", "name at least one"
@@ -163,50 +83,106 @@ class ListOf:
             self.item.decode(item, (*at, index), into)
             for index, item in enumerate(value)
         )
-        if INVALID in items:
+        if any(item is INVALID for item in items):
             return INVALID
+        found = len(into.problems)
+        if self.unique and len(items) > 1:
+            self._refuse_repeated(value, at, into)
+        return items if len(into.problems) == found else INVALID
+
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        schema: Schema = {"type": "array", "items": self.item.schema()}
+        if self.non_empty:
+            schema["minItems"] = 1
         if self.unique:
-            for index, item in enumerate(items):
-                if item in items[:index]:
-                    return into.refuse(
-                        (*at, index),
-                        "duplicate_name",
-                        "the list has this item twice",
-                        "name it once",
-                    )
-        return items
+            schema["uniqueItems"] = True
+        return schema
+
+    def normal(self, value: JsonValue) -> JsonValue:
+        """Return the list with the normal form of each item."""
+        return [self.item.normal(item) for item in value]
+
+    def encode(self, value: Any) -> JsonValue:
+        """Return the list of a default, or None where there is no default."""
+        return None if value is None else [self.item.encode(item) for item in value]
+
+    def _refuse_repeated(
+        self, value: list[JsonValue], at: Pointer, into: Decoding
+    ) -> None:
+        seen: set[str] = set()
+        for index, item in enumerate(value):
+            # Of lists and objects too: their JSON can be looked up, they cannot.
+            text = json.dumps(self.item.normal(item), sort_keys=True)
+            if text in seen:
+                into.refuse(
+                    (*at, index),
+                    "duplicate_name",
+                    "the list has this item twice",
+                    "name it once",
+                )
+            seen.add(text)
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
-    """An object whose keys are free within a pattern and whose values are alike."""
+class MapOf(Kind):
+    """An object whose keys are free within a pattern and whose values are alike.
+
+    :func:`matching` says what the pattern may be made of.
+    """
 
     value: Kind
     key_pattern: str = r"[A-Za-z_][A-Za-z0-9_]*"
     key_words: str = "a name of letters, digits and _, no digit first"
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", re.compile(self.key_pattern))
 
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return a dict, or INVALID after noting why not."""
         if not isinstance(value, dict):
-            return _wrong_type(at, "an object", into)
-        for key in value:
-            if not re.fullmatch(self.key_pattern, key):
+            return wrong_type(at, "an object", into)
+        found = len(into.problems)
+        decoded = {}
+        for key, item in value.items():
+            if not self._compiled.fullmatch(key):
                 into.refuse(
                     (*at, key),
                     "invalid_config",
                     "the key has the wrong form",
                     f"use {self.key_words}",
                 )
-        decoded = {
-            key: self.value.decode(item, (*at, key), into)
-            for key, item in value.items()
+            decoded[key] = self.value.decode(item, (*at, key), into)
+        return decoded if len(into.problems) == found else INVALID
+
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        names = matching(self.key_pattern)
+        del names["type"]  # the keys of an object are always texts
+        return {
+            "type": "object",
+            "propertyNames": names,
+            "additionalProperties": self.value.schema(),
         }
-        return INVALID if INVALID in decoded.values() else decoded
+
+    def normal(self, value: JsonValue) -> JsonValue:
+        """Return the object with the normal form of each value."""
+        return {key: self.value.normal(item) for key, item in value.items()}
+
+    def encode(self, value: Any) -> JsonValue:
+        """Return the object of a default, or None where there is no default."""
+        if not isinstance(value, Mapping):
+            return None
+        return {key: self.value.encode(item) for key, item in value.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
-    """A nested object with a Spec of its own."""
+class Object(Kind):
+    """A nested object with a Spec of its own.
+
+    Its default, where it has one, is what an empty object stands for.
+    """
 
     spec: Spec[Any]
 
@@ -214,74 +190,14 @@ class Object:
         """Return what the Spec makes of it, or INVALID after noting why not."""
         return self.spec.decode(value, at, into)
 
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        return self.spec.schema()
 
-@dataclass(frozen=True, slots=True)
-class FilePath:
-    """A path; a relative one starts at the config directory (B-PATH-13)."""
+    def normal(self, value: JsonValue) -> JsonValue:
+        """Return the object with its own defaults in it."""
+        return self.spec.normal(value)
 
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return an absolute path, or INVALID after noting why not."""
-        text = Text().decode(value, at, into)
-        return INVALID if text is INVALID else into.base / Path(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Regex:
-    """A regular expression, decoded to a compiled one."""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the compiled pattern, or INVALID after noting why not."""
-        text = Text().decode(value, at, into)
-        if text is INVALID:
-            return INVALID
-        try:
-            return re.compile(text)
-        # Python says in four ways that a pattern is too deep, too large or wrong.
-        except (re.error, RecursionError, OverflowError, MemoryError):
-            return into.refuse(
-                at,
-                "invalid_config",
-                "the regular expression cannot be compiled",
-                "write it as Python's re module takes it",
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class JsonPointer:
-    """A JSON pointer (RFC 6901) such as ``/result``; empty names the whole."""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the pointer, or INVALID after noting why not."""
-        if not isinstance(value, str):
-            return _wrong_type(at, "a text", into)
-        if value and not value.startswith("/"):
-            return into.refuse(
-                at,
-                "invalid_config",
-                "the text is not a JSON pointer",
-                "begin it with /, as in /result",
-            )
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A text, a number or a truth value, kept as it is."""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the value, or INVALID after noting why not."""
-        if isinstance(value, (str, bool)) or is_number(value):
-            return value
-        return _wrong_type(at, "a text, a number, true or false", into)
-
-
-@dataclass(frozen=True, slots=True)
-class Umask:
-    """An umask in octal digits such as ``0007``, decoded to a number."""
-
-    def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
-        """Return the umask, or INVALID after noting why not."""
-        text = Text("0?[0-7]{3}", "three octal digits, as in 0007").decode(
-            value, at, into
-        )
-        return INVALID if text is INVALID else int(text, 8)
+    def encode(self, value: Any) -> JsonValue:
+        """Return the object with all its defaults, or None where there is none."""
+        return None if value is None else self.spec.normal({})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Protocol
 
 from conduck_service.base.ports import why_not_bound
@@ -18,9 +19,10 @@ from conduck_service.files.app import Handler, Lane
 from conduck_service.files.dav.listing import Listing
 from conduck_service.files.dav.webdav import METHODS, WebDav
 from conduck_service.files.disk.tree import Tree
-from conduck_service.files.errors import LaneDialect
+from conduck_service.files.errors import LaneDialect, LaneError
 from conduck_service.files.gate import basic_gate
 from conduck_service.files.reading import Reading
+from conduck_service.files.request import Answer, LaneRequest
 from conduck_service.files.settings import FILES_SPEC, FilesConfig, check_entry
 from conduck_service.files.transfers import SLOW_ANSWERS, WORKERS, TransferRoom
 from conduck_service.files.upkeep.folder import check_at_start
@@ -28,6 +30,7 @@ from conduck_service.files.upkeep.leftovers import Leftovers
 from conduck_service.files.upkeep.retention import Retention
 from conduck_service.files.upkeep.watch import Watcher
 from conduck_service.files.uploads import Uploads
+from conduck_service.serving.bearer import renewed_gate
 from conduck_service.serving.server import Server
 
 KEEP_SECONDS = 75.0
@@ -70,17 +73,18 @@ class FilesIngress:
             root, mends=config.is_shared, since_turn=context.since_turn
         )
         self._helpers: list[Helper] = [self._watcher, Leftovers(tree)]
-        if config.keep_days is not None:
+        is_enabled = context.scope.enabled
+        if not is_enabled:
+            self._helpers = []
+        elif config.keep_days is not None:
             self._helpers.append(
                 Retention(root, config.keep_days, context.turns_running, context.clock)
             )
-        # Without a password the gate lets nobody in.
-        password = context.secret(config.password_secret)
         self._port = config.port
         self._server = Server(
-            _lane(tree, config, self._watcher.note),
+            _lane(tree, config, self._watcher.note) if is_enabled else _closed_lane(),
             port=config.port,
-            gate=basic_gate(os.fsencode(password) if password else None),
+            gate=renewed_gate(self._password, basic_gate),
             dialect=LaneDialect(),
             workers=WORKERS,
             slow_answers=SLOW_ANSWERS,
@@ -115,6 +119,11 @@ class FilesIngress:
         for helper in self._helpers:
             helper.stop()
 
+    def _password(self) -> bytes | None:
+        """Return the password; without one the gate lets nobody in."""
+        value = self._context.secret(self._config.password_secret)
+        return os.fsencode(value) if value else None
+
     def _has_patience(self) -> bool:
         if self._context.has_grace():
             return True
@@ -137,6 +146,21 @@ def _lane(
         "PROPFIND": Listing(tree, webdav).answer,
     }
     return Lane(handlers, room)
+
+
+def _closed_lane() -> Lane:
+    """Return a lane that refuses whatever it is asked for (F-CORE-01, B-SCOPE-04)."""
+
+    def refuse(_request: LaneRequest) -> Answer:
+        raise LaneError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "switched_off",
+            "this service is switched off at the moment",
+            headers=(("Retry-After", "60"),),
+        )
+
+    methods = (*METHODS, "GET", "HEAD", "PUT", "PROPFIND")
+    return Lane(dict.fromkeys(methods, refuse), TransferRoom())
 
 
 FILES_INGRESS = IngressType(

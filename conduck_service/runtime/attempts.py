@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conduck_service.base.ids import new_id
@@ -17,8 +17,9 @@ from conduck_service.domain.execution import (
     Outcome,
     OutcomeKind,
 )
-from conduck_service.domain.scope import Binding, Scope
+from conduck_service.domain.scope import Binding, Connection, Scope
 from conduck_service.domain.work import Work
+from conduck_service.extension.connection import ConnectionAccess
 from conduck_service.extension.executor import (
     Completed,
     ExecutionContext,
@@ -45,21 +46,27 @@ class Attempts:
         vaults: Secrets of each scope by its id.
         environment: The daemon's environment, for pass_env.
         scratch: Where folders of turns are made, and the instance's id.
+        connections: Those of the document by id.
     """
 
     registry: Registry
     vaults: Mapping[str, Vault]
     environment: Mapping[str, str]
     scratch: Scratch
+    connections: Mapping[str, Connection] = field(default_factory=dict)
 
     def executor(self, binding: Binding) -> Executor:
         """Return the executor of a binding."""
         return self.registry.executors[binding.executor].executor
 
     def folder(self, scope: Scope, binding: Binding) -> Path:
-        """Return the working folder of a binding's turns, with links resolved."""
+        """Return the working folder of a binding's turns, with links resolved.
+
+        An executor that needs none lets a binding through without one; it gets the
+        private folder of the daemon.
+        """
         folder = self.executor(binding).folder(binding.config) or scope.folder
-        assert folder is not None, "config check lets no binding through without one"
+        folder = folder or self.scratch.root
         # Not Path.resolve, which raises for a loop of links before Python 3.13.
         return Path(os.path.realpath(folder))
 
@@ -89,6 +96,7 @@ class Attempts:
                 marker=(MARKER, f"{self.scratch.instance}.{new_id('run')}"),
                 host_env=self._host_env(binding),
                 secrets=secrets,
+                connection=self._connection(scope, binding),
                 interrupted=interrupted,
             )
             result = self.executor(binding).run(binding.config, context)
@@ -98,6 +106,16 @@ class Attempts:
             scratch.remove()
         _record(execution, work, result)
         return result
+
+    def _connection(self, scope: Scope, binding: Binding) -> ConnectionAccess | None:
+        """Return the one connection that a binding may act as, if it names one."""
+        if binding.connection is None:
+            return None
+        connection = self.connections[binding.connection]
+        return ConnectionAccess(
+            config=connection.config,
+            secrets=self.vaults[scope.id].resolve_slots(connection),
+        )
 
     def _host_env(self, binding: Binding) -> dict[str, str]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from conduck_service.base.safefiles import (
     Fault,
     SafeFileError,
     atomic_write,
+    check_private_dir,
     make_private_dir,
     read_private,
 )
@@ -32,6 +34,8 @@ def owned_state(state: Path) -> Iterator[str]:
     """
     make_private_dir(state)
     with ExclusiveLock(state / "lock"):
+        if os.path.lexists(state / "private"):
+            check_private_dir(state / "private")  # B-PERM-11
         yield _instance_id(state / "instance")
 
 

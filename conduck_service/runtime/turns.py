@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conduck_service.base.clock import Clock, Deadline
@@ -22,6 +22,7 @@ from conduck_service.extension.executor import Capabilities, Completed, RunResul
 from conduck_service.extension.handler import EventData
 from conduck_service.extension.ingress import TurnReply, TurnRequest, TurnTerms
 from conduck_service.runtime.attempts import Attempts, outcome_of
+from conduck_service.runtime.bounds import bounds_of
 from conduck_service.runtime.failures import queue_full, told, unavailable
 from conduck_service.runtime.journal import Journal, ScopeFullError
 from conduck_service.runtime.lifecycle import Lifecycle
@@ -48,6 +49,7 @@ class Core:
     """The parts of the core that turns of all entries share."""
 
     settings: Settings
+    scopes: Mapping[str, Scope]
     attempts: Attempts
     pool: AgentPool
     journal: Journal
@@ -78,6 +80,7 @@ class Turns:
         self._scope = scope
         self._terms = terms
         self._plans = {model: self._plan(model) for model in terms.models}
+        self._bounds = bounds_of(scope, core.scopes, core.settings)
         self._keys = frozenset(plan.key for plan in self._plans.values())
 
     @property
@@ -90,14 +93,22 @@ class Turns:
         """Return what the engine behind an advertised id can take."""
         return self._plans[model_id].capabilities
 
+    def check_enabled(self) -> None:
+        """Refuse everything while the scope is switched off."""
+        if not self._scope.enabled:
+            raise unavailable("this service is switched off at the moment")
+
     def check_room(self) -> None:
         """Refuse early what could not be queued anyway."""
         if self._core.lifecycle.is_stopping:
             raise unavailable("the service is stopping; try again shortly")
-        if not self._scope.enabled:
-            raise unavailable("this service is switched off at the moment")
-        depth = self._terms.queue_depth
-        if not self._core.pool.has_room(self._terms.namespace, depth, self._keys):
+        self.check_enabled()
+        if not self._core.pool.has_room(
+            self._terms.namespace,
+            self._terms.queue_depth,
+            self._keys,
+            self._bounds.running,
+        ):
             raise queue_full()
 
     def run(self, request: TurnRequest) -> TurnReply:
@@ -139,7 +150,10 @@ class Turns:
     def _enter(self, plan: Plan) -> Ticket:
         try:
             return self._core.pool.enter(
-                self._terms.namespace, self._terms.queue_depth, plan.key
+                self._terms.namespace,
+                self._terms.queue_depth,
+                plan.key,
+                self._bounds.running,
             )
         except PoolFullError:
             raise queue_full() from None
@@ -161,9 +175,8 @@ class Turns:
             kind=CHAT_WORK,
             binding=plan.binding.name,
         )
-        limit = self._scope.ready_limit or self._core.settings.ready_limit
         try:
-            self._core.journal.accept(event, work, limit)
+            self._core.journal.accept(event, work, self._bounds.open)
         except ScopeFullError:
             raise queue_full() from None
         return work

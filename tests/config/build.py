@@ -45,13 +45,18 @@ def check(
     value: Any, environment: dict[str, str] | None = None
 ) -> tuple[Document | None, list[Diagnostic]]:
     """Return what the check says about a value, or about a text as it is."""
-    return check_document(
+    return checked(
         value if isinstance(value, str) else json.dumps(value),
         base=BASE,
-        registry=REGISTRY,
         environment=environment or {},
         state_dir=Path("/nowhere/state"),
     )
+
+
+def checked(text: str, **more: Any) -> tuple[Document | None, list[Diagnostic]]:
+    """Return what the check of the test registry says about a text."""
+    found = check_document(text, registry=REGISTRY, **more)
+    return found.document, found.problems
 
 
 def accept(value: Any) -> Document:

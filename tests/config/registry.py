@@ -32,7 +32,7 @@ from conduck_service.extension.kinds import (
     Name,
     Text,
 )
-from conduck_service.extension.registry import Registry
+from conduck_service.extension.registry import Package, Registry
 from conduck_service.extension.spec import Decoding, Field, Spec
 
 
@@ -154,21 +154,26 @@ _MODELS: Spec[Any] = Spec(
 )
 
 REGISTRY = Registry.of(
-    executors=(
-        ExecutorType(
-            name="engine", spec=_ENGINE, executor=Engine(), check=_check_engine
+    Package(
+        name="test",
+        executors=(
+            ExecutorType(
+                name="engine", spec=_ENGINE, executor=Engine(), check=_check_engine
+            ),
+            ExecutorType(
+                name="broken_check", spec=_NOTHING, executor=Engine(), check=_fail
+            ),
+            ExecutorType(
+                name="broken_spec", spec=Spec(_make_broken, ()), executor=Engine()
+            ),
         ),
-        ExecutorType(
-            name="broken_check", spec=_NOTHING, executor=Engine(), check=_fail
+        handlers=(HandlerType(name="chat", spec=_MODELS, matches=_matches),),
+        ingresses=(
+            IngressType(
+                name="conduck_chat", spec=_CHAT, build=_build, check=_check_chat
+            ),
+            IngressType(name="lane", spec=_LANE, build=_build, folder="root"),
+            IngressType(name="quiet", spec=_NOTHING, build=_build),
         ),
-        ExecutorType(
-            name="broken_spec", spec=Spec(_make_broken, ()), executor=Engine()
-        ),
-    ),
-    handlers=(HandlerType(name="chat", spec=_MODELS, matches=_matches),),
-    ingresses=(
-        IngressType(name="conduck_chat", spec=_CHAT, build=_build, check=_check_chat),
-        IngressType(name="lane", spec=_LANE, build=_build, folder="root"),
-        IngressType(name="quiet", spec=_NOTHING, build=_build),
-    ),
+    )
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conduck_service.base.diagnostics import Diagnostic
-from conduck_service.domain.scope import ActivePolicy, Settings
+from conduck_service.domain.scope import ActivePolicy, Limits, Settings
 from tests.config.build import (
     BASE,
     accept,
@@ -66,7 +66,7 @@ def test_every_key_arrives_in_the_document() -> None:
     assert made.settings == Settings(concurrency=0, ready_limit=7, timeout_seconds=9)
     (home,) = made.scopes
     assert (home.id, home.name, home.enabled) == ("home", "My desk", False)
-    assert home.ready_limit == 5
+    assert home.limits.ready_limit == 5
     assert dict(home.secret_refs) == {"key": "env:ENGINE_KEY", "token": "file:token"}
     coder = home.binding("coder")
     assert (coder.executor, coder.secret_names) == ("engine", ("key",))
@@ -98,7 +98,7 @@ def test_what_is_left_out_takes_its_default() -> None:
     (home,) = made.scopes
     assert home.enabled
     assert (home.bindings, home.routes, home.extensions) == ((), (), ())
-    assert (home.secret_refs, home.ready_limit, home.folder) == ({}, None, None)
+    assert (home.secret_refs, home.limits, home.folder) == ({}, Limits(), None)
 
 
 @pytest.mark.req("B-SCHEMA-11", "B-SCHEMA-13")
@@ -180,7 +180,7 @@ def test_null_is_an_error_for_every_key_of_the_core() -> None:
         ((), "scopes", {}),
         ((), "settings", []),
         (("settings",), "concurrency", "4"),
-        (("settings",), "ready_limit", 4.0),
+        (("settings",), "ready_limit", 4.5),
         (("settings",), "timeout_seconds", True),
         (("scopes", 0), "name", 1),
         (("scopes", 0), "enabled", "true"),
@@ -217,7 +217,7 @@ def test_an_entry_that_is_no_object_is_an_error() -> None:
 
 
 @pytest.mark.req("B-SCHEMA-20")
-@pytest.mark.parametrize("version", [0, 2, -1, "1", True, 1.0, [1]])
+@pytest.mark.parametrize("version", [0, 2, -1, "1", True, 1.5, [1]])
 def test_the_version_is_exactly_one(version: Any) -> None:
     ((place, code),) = refuse(document() | {"version": version})
     assert place == "version"

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from conduck_service.base.diagnostics import Diagnostic
-from conduck_service.config.check import check_document
 from conduck_service.domain.scope import Document
-from tests.config.build import chat, document, scope
-from tests.config.registry import REGISTRY
+from tests.config.build import chat, checked, document, scope
 
 
 @pytest.fixture
@@ -21,10 +19,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def check(home: Path, folder: str) -> tuple[Document | None, list[Diagnostic]]:
-    return check_document(
+    return checked(
         json.dumps(document(scope(extensions=[chat()]), scope("other"))),
         base=home / "config",
-        registry=REGISTRY,
         environment={"HOME": str(home), "CONDUCK_FILES_DIR": folder},
         state_dir=home / "state",
     )
@@ -83,10 +80,9 @@ def test_a_folder_is_named_by_its_absolute_path_below_the_root(
 
 
 def test_the_root_is_refused_where_no_home_is_known(tmp_path: Path) -> None:
-    _, problems = check_document(
+    _, problems = checked(
         json.dumps(document()),
         base=tmp_path,
-        registry=REGISTRY,
         environment={"CONDUCK_FILES_DIR": "/"},
         state_dir=None,
     )
@@ -96,10 +92,9 @@ def test_the_root_is_refused_where_no_home_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["home", "."])
 def test_a_home_apart_from_the_config_is_not_shared(home: Path, name: str) -> None:
-    _, problems = check_document(
+    _, problems = checked(
         json.dumps(document()),
         base=Path("/nowhere/config"),
-        registry=REGISTRY,
         environment={
             "HOME": str(home),
             "CONDUCK_FILES_DIR": f"{home.parent}/{name}",
@@ -112,10 +107,9 @@ def test_a_home_apart_from_the_config_is_not_shared(home: Path, name: str) -> No
 
 def test_the_config_directory_is_compared_by_its_real_path(home: Path) -> None:
     (home / "link").symlink_to("shared")
-    _, problems = check_document(
+    _, problems = checked(
         json.dumps(document()),
         base=home / "link",
-        registry=REGISTRY,
         environment={"CONDUCK_FILES_DIR": f"{home}/shared"},
         state_dir=None,
     )
@@ -124,10 +118,9 @@ def test_the_config_directory_is_compared_by_its_real_path(home: Path) -> None:
 
 def test_owners_are_not_asked_when_the_folder_is_refused(home: Path) -> None:
     broken = {"name": "a", "executor": "broken_check"}
-    found, problems = check_document(
+    found, problems = checked(
         json.dumps(document(scope(bindings=[broken]))),
         base=home / "config",
-        registry=REGISTRY,
         environment={"CONDUCK_FILES_DIR": "relative"},
         state_dir=None,
     )
@@ -139,9 +132,8 @@ def test_the_folder_is_not_around_the_config_or_the_state(home: Path) -> None:
     for key in ("base", "state_dir"):
         places = {"base": home / "config", "state_dir": home / "state"}
         places[key] = home / "shared" / "sub"
-        _, problems = check_document(
+        _, problems = checked(
             json.dumps(document()),
-            registry=REGISTRY,
             environment={"CONDUCK_FILES_DIR": f"{home}/shared"},
             **places,
         )

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from conduck_service.base.diagnostics import Diagnostic
-from conduck_service.config.check import check_document
 from conduck_service.domain.scope import Document
-from tests.config.build import chat, document, scope
-from tests.config.registry import REGISTRY
+from tests.config.build import chat, checked, document, scope
 
 ROOT = "scopes/0/extensions/0/config/root"
 
@@ -37,10 +35,9 @@ def check(
     environment = {"HOME": str(home)}
     if named:
         environment["CONDUCK_FILES_DIR"] = str(home / named)
-    return check_document(
+    return checked(
         json.dumps(document(*scopes)),
         base=home / "config",
-        registry=REGISTRY,
         environment=environment,
         state_dir=home / "state",
     )
@@ -147,10 +144,9 @@ def test_a_root_is_apart_from_config_state_and_home(home: Path, root: str) -> No
 
 @pytest.mark.req("F-ROOT-16")
 def test_a_root_is_not_around_the_state(home: Path) -> None:
-    _, problems = check_document(
+    _, problems = checked(
         json.dumps(document(scope(extensions=[lane(root=str(home / "shared"))]))),
         base=home / "config",
-        registry=REGISTRY,
         environment={},
         state_dir=home / "shared/sub",
     )
@@ -212,3 +208,29 @@ def test_chat_and_files_have_ports_of_their_own(home: Path) -> None:
     assert problem.code == "duplicate_name"
     for place in ("scopes/0/extensions/0", "scopes/0/extensions/1"):
         assert f"{place}/config/port" in str(problem)
+
+
+def test_the_lane_of_the_nearest_scope_above_serves_those_below(home: Path) -> None:
+    top = scope("top", extensions=[lane("first", root="../shared")])
+    middle = scope("middle", parent="top")
+    own = scope(
+        "own", parent="middle", extensions=[lane("second", root="../home2", port=8482)]
+    )
+    leaf = scope("leaf", parent="own")
+    gone = scope(
+        "gone", parent="middle", extensions=[{"name": "first", "disabled": True}]
+    )
+    below = scope("below", parent="gone")
+    (home / "home2").mkdir()
+    found, problems = check(home, top, middle, own, leaf, gone, below)
+    assert problems == []
+    assert found is not None
+    folders = {item.id: (item.folder, item.has_lane) for item in found.scopes}
+    assert folders == {
+        "top": (home / "shared", True),
+        "middle": (home / "shared", True),
+        "own": (home / "home2", True),
+        "leaf": (home / "home2", True),
+        "gone": (None, False),
+        "below": (None, False),
+    }

@@ -83,7 +83,7 @@ def test_a_mistyped_path_is_told_before_the_folder_is_looked_at(config: Path) ->
     config.parent.chmod(0o755)
     problem = refusal(config.with_name("confg.json"))
     assert "there is no such file" in problem.message
-    assert problem.remedy == "write it, or name another file"
+    assert problem.remedy == "make one with open-conduit init, or name another file"
     problem = refusal(config.parent)
     assert "it is a folder" in problem.message
     assert "name the file in it" in problem.remedy

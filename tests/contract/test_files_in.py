@@ -70,6 +70,7 @@ def test_an_upload_flat_at_the_top(lane: Lane) -> None:
         ("no such file", "../../etc/passwd"),
         ("odd", "a//b/./../c%2e%2e%00 (1)) [x] `y` \\z"),
     ],
+    ids=["plain", "another", "blanks", "missing", "odd"],
 )
 def test_the_line_of_a_file_reaches_the_engine_as_it_is(
     service: Service, engine: Stub, label: str, path: str

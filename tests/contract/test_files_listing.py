@@ -83,6 +83,7 @@ def test_an_outbound_listing_is_bounded_and_any_other_is_whole(
         f"{new_outbound()}/below",
         f"{new_conversation().lower()}/out-00112233445566778899aabbccddeeff",
     ],
+    ids=["no conversation", "none in it", "short", "capitals", "below", "lower case"],
 )
 def test_only_an_outbound_folder_is_bounded(lane: Lane, place: str) -> None:
     names = fill(lane.at(place), 200)

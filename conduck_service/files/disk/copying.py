@@ -10,7 +10,7 @@ import stat
 
 from conduck_service.files.disk.descent import Descent, names_in
 from conduck_service.files.disk.failures import Failures
-from conduck_service.files.disk.paths import RESERVED, Place
+from conduck_service.files.disk.paths import Place, is_reserved
 from conduck_service.files.disk.placing import discard, put_in_place
 from conduck_service.files.disk.properties import Properties
 from conduck_service.files.disk.renaming import deciding
@@ -162,7 +162,7 @@ class Copying:
         folders, others = found
         for name in others:
             self._tree.check_open()
-            if RESERVED.fullmatch(name):
+            if is_reserved(name):
                 continue
             source = Spot(reading.descriptor, name)
             try:
@@ -176,7 +176,7 @@ class Copying:
                 self._copy_open(descriptor, Spot(writing.descriptor, name))
             finally:
                 os.close(descriptor)
-        return [name for name in folders if not RESERVED.fullmatch(name)]
+        return [name for name in folders if not is_reserved(name)]
 
     def _staged_copy(self, source: Spot, folder: int) -> Staged:
         descriptor = _open_regular(source)

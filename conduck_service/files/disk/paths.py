@@ -17,6 +17,10 @@ NAME_BYTES = 255
 RESERVED = re.compile(rb"\.conduck-[0-9a-f]{32}")
 """Names that the service uses for a moment: never listed, served or taken."""
 
+CONFIG_FOLDER = b".open-conduit"
+"""Where an included folder keeps its part of the config: whoever can write there says
+which programs run, so it is never listed, served or taken, in whatever case."""
+
 # Conservative: everything else is percent-encoded, so every href is printable
 # ASCII, needs no escaping in XML and is fetched as it is.
 _SAFE = "-._~!$()*+,;=:@"
@@ -106,7 +110,14 @@ class Place:
 
 def is_plain(name: str) -> bool:
     """Say whether a name has no flaw and stands for itself in an href."""
-    return _PLAIN_TEXT.fullmatch(name) is not None and not name.startswith(".conduck-")
+    return _PLAIN_TEXT.fullmatch(name) is not None and not name.startswith(
+        (".conduck-", ".o", ".O")
+    )
+
+
+def is_reserved(name: bytes) -> bool:
+    """Say whether a name is none that a client can have."""
+    return RESERVED.fullmatch(name) is not None or name.lower() == CONFIG_FOLDER
 
 
 def quoted(name: bytes) -> str:
@@ -119,7 +130,7 @@ def quoted(name: bytes) -> str:
 def flaw_of(name: bytes) -> Flaw | None:
     """Return what is wrong with a name, if anything is."""
     if _PLAIN.fullmatch(name) and len(name) <= NAME_BYTES:
-        return Flaw.RESERVED if RESERVED.fullmatch(name) else None
+        return Flaw.RESERVED if is_reserved(name) else None
     if b"/" in name:
         return Flaw.SLASH
     if b"\0" in name:

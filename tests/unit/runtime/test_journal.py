@@ -38,12 +38,12 @@ def work(name: str, scope: str = "home") -> Work:
 
 def test_a_scope_takes_no_more_than_its_limit_ready_and_running() -> None:
     journal = Journal()
-    journal.accept(EVENT, work("a"), 2)
-    journal.accept(EVENT, work("b"), 2)
+    journal.accept(EVENT, work("a"), [("home", 2)])
+    journal.accept(EVENT, work("b"), [("home", 2)])
     journal.move(work("a"), WorkState.RUNNING)
     with pytest.raises(ScopeFullError):
-        journal.accept(EVENT, work("c"), 2)
-    journal.accept(EVENT, work("d", "another"), 2)
+        journal.accept(EVENT, work("c"), [("home", 2)])
+    journal.accept(EVENT, work("d", "another"), [("another", 2)])
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_a_scope_takes_no_more_than_its_limit_ready_and_running() -> None:
 def test_a_work_that_ended_is_open_no_more(way: tuple[WorkState, ...]) -> None:
     journal = Journal()
     item = work("a")
-    journal.accept(EVENT, item, 1)
+    journal.accept(EVENT, item, [("home", 1)])
     for state in way:
         assert not journal.wait_until_empty(0)
         item = journal.move(item, state)
     assert item.state is way[-1]
     assert item.revision == 1 + len(way)
     assert journal.wait_until_empty(0)
-    journal.accept(EVENT, work("b"), 1)
+    journal.accept(EVENT, work("b"), [("home", 1)])
 
 
 def test_nothing_leaves_an_end() -> None:
     journal = Journal()
-    journal.accept(EVENT, work("a"), 1)
+    journal.accept(EVENT, work("a"), [("home", 1)])
     ended = journal.move(work("a"), WorkState.CANCELLED)
     with pytest.raises(TransitionError):
         journal.move(ended, WorkState.RUNNING)
@@ -78,7 +78,7 @@ def test_nothing_leaves_an_end() -> None:
 
 def test_whoever_waits_for_the_last_work_is_told() -> None:
     journal = Journal()
-    journal.accept(EVENT, work("a"), 1)
+    journal.accept(EVENT, work("a"), [("home", 1)])
     timer = threading.Timer(0.05, journal.move, [work("a"), WorkState.CANCELLED])
     timer.start()
     assert journal.wait_until_empty(20)
@@ -90,7 +90,7 @@ def test_it_knows_how_many_run_and_for_how_long_none_has() -> None:
     journal = Journal(clock)
     assert (journal.running(), journal.since_run()) == (0, math.inf)
     for name in ("a", "b"):
-        journal.accept(EVENT, work(name), 9)
+        journal.accept(EVENT, work(name), [("home", 9)])
     assert (journal.running(), journal.since_run()) == (0, math.inf)
     running = [journal.move(work(name), WorkState.RUNNING) for name in ("a", "b")]
     clock.seconds += 5
@@ -105,6 +105,6 @@ def test_it_knows_how_many_run_and_for_how_long_none_has() -> None:
 
 def test_work_that_never_ran_is_no_run() -> None:
     journal = Journal()
-    journal.accept(EVENT, work("a"), 9)
+    journal.accept(EVENT, work("a"), [("home", 9)])
     journal.move(work("a"), WorkState.CANCELLED)
     assert journal.since_run() == math.inf

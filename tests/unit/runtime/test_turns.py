@@ -12,7 +12,7 @@ import pytest
 
 from conduck_service.domain.errors import ErrorCode, ServiceError
 from conduck_service.domain.execution import FailureCode, Finish, Usage
-from conduck_service.domain.scope import Settings
+from conduck_service.domain.scope import Limits, Settings
 from conduck_service.domain.work import WorkState
 from conduck_service.extension.executor import (
     Completed,
@@ -201,7 +201,7 @@ def test_a_full_queue_is_told_before_and_after_the_body(tmp_path: Path) -> None:
 
 def test_a_scope_full_of_work_is_told_so(tmp_path: Path) -> None:
     gate = Gate()
-    scope = scope_of(tmp_path, ready_limit=1)
+    scope = scope_of(tmp_path, limits=Limits(ready_limit=1))
     bench = core_bench(tmp_path, gate, scope=scope)
     with ThreadPoolExecutor(1) as threads:
         threads.submit(bench.turns.run, bench.request())
