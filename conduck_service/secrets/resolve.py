@@ -1,31 +1,24 @@
-"""From a reference to its value, at the moment that the value is needed."""
+"""From references to their values, at the moment that the values are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import StrEnum
+import shlex
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
-from conduck_service.base.jsonio import JsonError, JsonValue, decode_utf8, parse
-from conduck_service.base.safefiles import (
-    Fault,
-    SafeFileError,
-    check_file_there,
-    check_private_dir,
-    read_private,
-)
+from conduck_service.base.safefiles import Fault, SafeFileError
 from conduck_service.domain.reference import Reference, Scheme
+from conduck_service.secrets.command import command_value
+from conduck_service.secrets.file import FILE_NAME, read_secrets_file
+from conduck_service.secrets.keyring_client import keyring_values
+from conduck_service.secrets.source import SecretCode, SourceError, is_usable
 
-FILE_NAME = "secrets.json"
-FILE_LIMIT = 1 << 20
-
-
-class SecretCode(StrEnum):
-    """Why a secret cannot be had."""
-
-    MISSING = "secret_missing"
-    EMPTY = "secret_empty"
-    UNSAFE_FILE = "unsafe_file"
+_STORE = (
+    "store it with open-conduit secret set NAME, where NAME stands behind {scheme}: in "
+    "its secret_refs"
+)
+"""The reference itself is told to nobody (B-SECRET-35)."""
 
 
 class SecretError(Exception):
@@ -33,8 +26,8 @@ class SecretError(Exception):
 
     Attributes:
         code: Why.
-        name: Name of the secret in its scope; neither its reference nor its
-            value is told (B-SECRET-35).
+        name: Name of the secret in its scope, or of a connection's slot; neither
+            its reference nor its value is told (B-SECRET-35).
         remedy: What to do about it.
     """
 
@@ -45,96 +38,94 @@ class SecretError(Exception):
         self.remedy = remedy
 
 
-ReadSecretsFile = Callable[[], Mapping[str, str]]
-"""Returns the values of the secrets file; raises SafeFileError."""
+class Acquisition:
+    """Finds the values for one consumer at one moment, and is thrown away then.
 
-
-def resolve(
-    name: str,
-    reference: Reference,
-    *,
-    environment: Mapping[str, str],
-    secrets_file: ReadSecretsFile,
-) -> str:
-    """Return the value that a reference leads to, with nothing trimmed.
-
-    A value of the environment may hold surrogate escapes, as ``os.environ``
-    gives them for bytes that are not UTF-8.
+    A file is read once, the keyring is asked once, and a command that two names
+    refer to is run once (B-SECRET-38).
 
     Args:
-        name: Name of the secret in its scope, for errors.
-        reference: Where the value is kept.
+        references: Where the values are kept, by the names of the secrets.
+        folder: The config directory.
         environment: Variables of the daemon.
-        secrets_file: Gives the values of the secrets file.
-
-    Raises:
-        SecretError: The value cannot be had; nothing stands in for it
-            (B-SECRET-36).
     """
-    if reference.scheme is Scheme.ENV:
-        value = environment.get(reference.target)
-        remedy = "set the variable that its env: reference names, for the service"
-    elif reference.scheme is Scheme.FILE:
-        value = _from_file(name, reference, secrets_file)
-        remedy = f"add it to {FILE_NAME} beside the config file"
-    else:
-        value = None
-        remedy = "use a file: or env: reference; this version resolves these two"
-    if value is None:
-        raise SecretError(SecretCode.MISSING, name, remedy)
-    if not value:
-        raise SecretError(SecretCode.EMPTY, name, "give it a value, or remove it")
-    return value
 
-
-def read_secrets_file(folder: Path) -> dict[str, str]:
-    """Return the values of the secrets file of a config directory.
-
-    Raises:
-        SafeFileError: The file or its folder is missing, not the caller's
-            alone, too large, or no JSON object of texts.
-
-    Keeps: B-NAME-04, B-PERM-13.
-    """
-    path = folder / FILE_NAME
-    check_file_there(path)
-    check_private_dir(folder)
-    data = read_private(path, FILE_LIMIT)
-    where = ""
-    try:
-        value = parse(decode_utf8(data))
-    except JsonError as error:
-        value = None
-        if error.line:
-            where = f" (see line {error.line}, column {error.column})"
-    if not isinstance(value, dict) or not all(map(_is_usable, value.values())):
-        raise SafeFileError(
-            path,
-            Fault.KIND,
-            f"it is not one JSON object with texts as values{where}",
-            'write {"NAME": "value", …}',
+    def __init__(
+        self,
+        references: Mapping[str, Reference],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._references = references
+        self._environment = environment
+        self._file = cache(lambda: read_secrets_file(folder))
+        self._keyring = cache(self._ask_keyring)
+        self._command = cache(
+            lambda text: command_value(text, folder=folder, environment=environment)
         )
-    return value
+
+    def value(self, name: str) -> str:
+        """Return the value of a secret, with nothing trimmed but a command's end.
+
+        A value of the environment may hold surrogate escapes, as ``os.environ``
+        gives them for bytes that are not UTF-8.
+
+        Raises:
+            SecretError: The value cannot be had; nothing stands in for it
+                (B-SECRET-36).
+        """
+        try:
+            value = self._find(self._references[name])
+        except SourceError as error:
+            raise SecretError(error.code, name, error.remedy) from None
+        except SafeFileError as error:
+            raise SecretError(SecretCode.UNSAFE_FILE, name, _remedy(error)) from None
+        if not value:
+            # B-SECRET-25
+            raise SecretError(SecretCode.EMPTY, name, "give it a value, or remove it")
+        return value
+
+    def _find(self, reference: Reference) -> str:
+        if reference.scheme is Scheme.CMD:
+            return self._command(reference.target)
+        if reference.scheme is Scheme.ENV:
+            value = self._environment.get(reference.target)
+            remedy = "set the variable that its env: reference names, for the service"
+        elif reference.scheme is Scheme.FILE:
+            value = self._from_file(reference.target)
+            remedy = _STORE.format(scheme=Scheme.FILE)
+        else:
+            value = self._keyring().get(reference.target)
+            remedy = _STORE.format(scheme=Scheme.KEYRING)
+            if value is not None and not is_usable(value):
+                raise SourceError(SecretCode.KEYRING_UNAVAILABLE, remedy)
+        if value is None:
+            raise SourceError(SecretCode.MISSING, remedy)
+        return value
+
+    def _from_file(self, key: str) -> str | None:
+        try:
+            # The target is a key, never a path (B-SECRET-11).
+            return self._file().get(key)
+        except SafeFileError as error:
+            if error.fault is Fault.MISSING:
+                return None
+            raise
+
+    def _ask_keyring(self) -> dict[str, str | None]:
+        names = {
+            reference.target
+            for reference in self._references.values()
+            if reference.scheme is Scheme.KEYRING
+        }
+        return keyring_values(sorted(names), self._environment)
 
 
-def _from_file(
-    name: str, reference: Reference, secrets_file: ReadSecretsFile
-) -> str | None:
-    try:
-        # The target is a key, never a path (B-SECRET-11).
-        return secrets_file().get(reference.target)
-    except SafeFileError as error:
-        if error.fault is Fault.MISSING:
-            return None
-        raise SecretError(SecretCode.UNSAFE_FILE, name, str(error)) from None
-
-
-def _is_usable(value: JsonValue) -> bool:
-    """Say whether a value is a text that an environment and a header can hold."""
-    if not isinstance(value, str) or "\0" in value:
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _remedy(error: SafeFileError) -> str:
+    """Return what is wrong with the file or its folder; logs never hold a path."""
+    subject, short = f"{FILE_NAME} beside the config", FILE_NAME
+    if error.path.name != FILE_NAME:
+        subject, short = "the folder of the config", "FOLDER"
+    remedy = error.remedy.replace(shlex.quote(str(error.path)), short)
+    return f"{subject}: {error.reason}; {remedy}"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 
 from conduck_service.base.redaction import Redactor
-from conduck_service.domain.reference import parse_reference
-from conduck_service.secrets.resolve import (
-    SecretCode,
-    SecretError,
-    read_secrets_file,
-    resolve,
-)
+from conduck_service.domain.reference import Reference, parse_reference
+from conduck_service.domain.scope import Connection
+from conduck_service.secrets.resolve import Acquisition, SecretError
+from conduck_service.secrets.source import SecretCode
 
 
 class Vault:
-    """Resolves the secrets of one scope; used from many threads.
+    """Resolves secrets for the consumers of one scope; used from many threads.
 
-    It keeps no value: each call of :meth:`resolve` is one acquisition and asks
-    anew (B-SECRET-38, B-SECRET-39).
+    It keeps no value: each call is one acquisition and asks anew (B-SECRET-38,
+    B-SECRET-39). It gives what it is asked for, so whoever calls it asks for what
+    its consumer has selected and nothing else (B-SECRET-29, B-SECRET-31).
     """
 
     def __init__(
@@ -54,20 +51,51 @@ class Vault:
 
         Keeps: B-SECRET-36, B-SECRET-42, B-SECRET-49.
         """
-        # One look at the file for all names, so that they are of one moment.
-        secrets_file = cache(lambda: read_secrets_file(self._folder))
-        values = {}
+        chosen = {}
         for name in names:
             if name not in self._references:
                 raise SecretError(
                     SecretCode.MISSING, name, "declare it in secret_refs of the scope"
                 )
-            value = resolve(
-                name,
-                self._references[name],
-                environment=self._environment,
-                secrets_file=secrets_file,
-            )
+            chosen[name] = self._references[name]
+        return self._values(chosen)
+
+    def resolve_slots(self, connection: Connection) -> dict[str, str]:
+        """Return all values of a connection that the scope is granted, by slot.
+
+        Scope secrets of the same names are others: neither stands in for the other.
+
+        Raises:
+            SecretError: One of them cannot be had; none is given then. Its name is
+                ``<connection>.<slot>``.
+        """
+        return self._slots(connection, connection.secret_refs)
+
+    def resolve_slot(self, connection: Connection, slot: str) -> str:
+        """Return the value of one slot of such a connection.
+
+        Raises:
+            SecretError: It cannot be had.
+        """
+        return self._slots(connection, (slot,))[slot]
+
+    def _slots(self, connection: Connection, slots: Iterable[str]) -> dict[str, str]:
+        prefix = f"{connection.id}."
+        values = self._values(
+            {
+                f"{prefix}{slot}": parse_reference(connection.secret_refs[slot])
+                for slot in slots
+            }
+        )
+        return {name.removeprefix(prefix): value for name, value in values.items()}
+
+    def _values(self, references: Mapping[str, Reference]) -> dict[str, str]:
+        acquisition = Acquisition(
+            references, folder=self._folder, environment=self._environment
+        )
+        values = {}
+        for name in references:
+            value = acquisition.value(name)
             self._redactor.register(value)
             values[name] = value
         return values

@@ -25,3 +25,30 @@ def bearer_gate(token: bytes | None) -> Gate:
         return scheme.lower() == b"bearer" and hmac.compare_digest(given, token)
 
     return admits
+
+
+def renewed_gate(
+    secret: Callable[[], bytes | None], make: Callable[[bytes | None], Gate]
+) -> Gate:
+    """Return a gate that always goes by the present value of a secret.
+
+    Args:
+        secret: Returns the value; None while there is none. It is asked for each
+            request, from many threads.
+        make: Returns the gate for a value.
+
+    Keeps: B-SECRET-45, B-SECRET-54.
+    """
+    first = secret()
+    made = (first, make(first))
+
+    def admits(values: Sequence[bytes]) -> bool:
+        nonlocal made
+        value = secret()
+        known, gate = made
+        if value != known:
+            gate = make(value)
+            made = (value, gate)
+        return gate(values)
+
+    return admits

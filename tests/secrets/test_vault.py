@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from conduck_service.base.redaction import MARK, Redactor
-from conduck_service.secrets.resolve import SecretCode, SecretError
+from conduck_service.domain.scope import Connection
+from conduck_service.secrets.resolve import SecretError
+from conduck_service.secrets.source import SecretCode
 from conduck_service.secrets.vault import Vault
 from tests.config.build import accept, document, scope
 
@@ -152,7 +154,7 @@ def test_a_secrets_file_open_to_others_is_refused(tmp_path: Path, bits: int) -> 
     keep(tmp_path, {"key": CANARY}, bits)
     error = failure(vault(tmp_path, key="file:key"))
     assert error.code is SecretCode.UNSAFE_FILE
-    assert f"chmod 600 {tmp_path}/secrets.json" in error.remedy
+    assert "chmod 600 secrets.json" in error.remedy
 
 
 def test_a_linked_secrets_file_is_refused(tmp_path: Path) -> None:
@@ -166,6 +168,23 @@ def test_a_secrets_file_in_a_folder_open_to_others_is_refused(tmp_path: Path) ->
     keep(tmp_path, {"key": CANARY})
     tmp_path.chmod(0o755)
     assert failure(vault(tmp_path, key="file:key")).code is SecretCode.UNSAFE_FILE
+
+
+def test_what_is_wrong_with_a_file_is_told_without_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "canary's folder"
+    folder.mkdir(mode=0o700)
+    keep(folder, {"key": "x"})
+    for place, bits, remedy in (
+        (folder / "secrets.json", 0o644, "chmod 600 secrets.json"),
+        (folder, 0o755, "chmod 700 FOLDER"),
+    ):
+        before = place.stat().st_mode
+        place.chmod(bits)
+        error = failure(vault(folder, key="file:key"))
+        place.chmod(before)
+        assert error.code is SecretCode.UNSAFE_FILE
+        assert error.remedy.endswith(remedy)
+        assert "canary" not in str(error)
 
 
 def test_a_missing_secrets_file_says_nothing_of_the_folder(tmp_path: Path) -> None:
@@ -206,13 +225,6 @@ def test_a_secrets_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     assert failure(vault(tmp_path, key="file:key")).code is SecretCode.UNSAFE_FILE
 
 
-@pytest.mark.parametrize("text", ["keyring:key", "cmd:echo canary"])
-def test_other_forms_are_not_resolved_yet(tmp_path: Path, text: str) -> None:
-    error = failure(vault(tmp_path, key=text))
-    assert error.code is SecretCode.MISSING
-    assert "file: or env:" in error.remedy
-
-
 @pytest.mark.req("B-SECRET-49")
 def test_a_value_is_known_to_the_redactor_before_it_is_given(tmp_path: Path) -> None:
     redactor = Redactor()
@@ -234,3 +246,41 @@ def test_no_object_shows_a_reference_or_a_value(tmp_path: Path) -> None:
     made = vault(tmp_path, {"CANARY": CANARY}, key="env:CANARY")
     made.resolve(["key"])
     assert "canary" not in f"{made!r} {made}".lower()
+
+
+def connection(**secret_refs: str) -> Connection:
+    return Connection(id="desk", type="openai_http", secret_refs=secret_refs)
+
+
+def test_slots_of_a_connection_are_apart_from_secrets_of_the_scope(
+    tmp_path: Path,
+) -> None:
+    environment = {"A": "of the scope", "B": "of the slot", "C": "of another"}
+    made = vault(tmp_path, environment, api_key="env:A")
+    desk = connection(api_key="env:B", other="env:C")
+    assert made.resolve(["api_key"]) == {"api_key": "of the scope"}
+    assert made.resolve_slot(desk, "api_key") == "of the slot"
+    assert made.resolve_slots(desk) == {"api_key": "of the slot", "other": "of another"}
+    assert made.resolve_slots(connection()) == {}
+
+
+def test_a_slot_that_cannot_be_had_is_told_with_its_connection(tmp_path: Path) -> None:
+    made = vault(tmp_path, {"A": CANARY}, api_key="env:A")
+    with pytest.raises(SecretError) as caught:
+        made.resolve_slots(connection(api_key="env:GONE"))
+    assert caught.value.name == "desk.api_key"
+    assert caught.value.code is SecretCode.MISSING
+
+
+def test_a_slot_is_known_to_the_redactor_before_it_is_given(tmp_path: Path) -> None:
+    redactor = Redactor()
+    made = vault(tmp_path, {"A": "value of a"}, redactor)
+    made.resolve_slot(connection(api_key="env:A"), "api_key")
+    assert redactor.clean("value of a") == MARK
+
+
+def test_what_two_names_refer_to_is_asked_for_once(tmp_path: Path) -> None:
+    command = "cmd:echo once >> asked; echo value"
+    made = vault(tmp_path, a=command, b=command)
+    assert made.resolve(["a", "b"]) == {"a": "value", "b": "value"}
+    assert (tmp_path / "asked").read_text() == "once\n"
