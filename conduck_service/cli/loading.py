@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -19,10 +19,19 @@ from conduck_service.extension.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A config that was read: its document, if it can be used, and the findings."""
+    """A config that was read: its document, if it can be used, and the findings.
+
+    Attributes:
+        document: What the daemon is built from; None if there is an error.
+        problems: Every diagnostic.
+        registry: The types that the document was checked with.
+        hash: The hash of the candidate; empty if there is none.
+    """
 
     document: Document | None
     problems: Sequence[Diagnostic]
+    registry: Registry
+    hash: str
 
 
 def load(
@@ -34,20 +43,24 @@ def load(
     """Read and check a config file; nothing is run and nothing is resolved."""
     text = read(path)
     if isinstance(text, Diagnostic):
-        return Loaded(None, [text])
-    document, problems = check_document(
+        return Loaded(None, [text], registry, "")
+    checked = check_document(
         text,
         base=path.parent,
         registry=registry,
         environment=environment,
         state_dir=state,
     )
-    return Loaded(document, problems)
+    return Loaded(checked.document, checked.problems, checked.registry, checked.hash)
 
 
 def print_problems(path: Path, problems: Sequence[Diagnostic]) -> None:
     """Print each finding on a line of its own, on standard error."""
+    subject = f"{path}: "
     for problem in problems:
+        if problem.message.startswith(subject):  # the line begins with it already
+            message = problem.message.removeprefix(subject)
+            problem = replace(problem, message=message)  # noqa: PLW2901
         word = "warning: " if problem.level is Level.WARNING else ""
         click.echo(f"{click.format_filename(path)}: {word}{problem}", err=True)
 

@@ -1,0 +1,1 @@
+"""``open-conduit config``, one module a command."""

@@ -1,0 +1,1 @@
+"""``open-conduit init``: a first config, its secrets and its folder."""

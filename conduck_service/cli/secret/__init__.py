@@ -1,0 +1,1 @@
+"""``open-conduit secret``: values that the config refers to."""
