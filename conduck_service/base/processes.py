@@ -12,6 +12,7 @@ from conduck_service.base.supervision.grouped import GroupSupervisor
 from conduck_service.base.supervision.kept import KeptSupervisor
 from conduck_service.base.supervision.launch import (
     MARKER,
+    Confinement,
     Ended,
     Launch,
     LaunchError,
@@ -19,16 +20,25 @@ from conduck_service.base.supervision.launch import (
     Reason,
     Supervisor,
 )
+from conduck_service.base.supervision.mechanism import (
+    Mechanism,
+    Missing,
+    find_mechanism,
+)
 from conduck_service.base.supervision.sweep import sweep
 
 __all__ = [
     "MARKER",
+    "Confinement",
     "Ended",
     "Launch",
     "LaunchError",
+    "Mechanism",
+    "Missing",
     "ProcessTree",
     "Reason",
     "Supervisor",
+    "find_mechanism",
     "start_supervisor",
     "sweep",
 ]

@@ -14,8 +14,8 @@ from conduck_service.base.supervision.launch import (
     Launch,
     LaunchError,
     Reason,
-    find_program,
     reason_of,
+    wrapped,
 )
 from conduck_service.base.supervision.sweep import (
     GIVE_UP,
@@ -134,10 +134,13 @@ class GroupSupervisor:
         Raises:
             LaunchError: It could not be started.
         """
-        program = find_program(launch)
+        confinement = launch.confinement
+        if confinement is not None and confinement.wrapper is None:
+            raise LaunchError("confinement")  # nobody here enters Landlock
+        program, argv = wrapped(launch)
         try:
             engine = subprocess.Popen(
-                launch.argv,
+                argv,
                 executable=program,
                 env=launch.marked_environment,
                 cwd=launch.folder,

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from conduck_service.base.supervision import landlock
 from conduck_service.base.supervision.kept_tree import (
     KeptTree,
     is_readable,
@@ -20,8 +21,9 @@ from conduck_service.base.supervision.kept_tree import (
 from conduck_service.base.supervision.launch import (
     Launch,
     LaunchError,
-    find_program,
+    Reason,
     reason_of,
+    wrapped,
 )
 from conduck_service.base.supervision.sweep import kill_family, send, snapshot
 from conduck_service.base.supervision.warden import pack
@@ -174,9 +176,14 @@ def _hand_over(
             raise LaunchError("other")
         if report[0] == "refused":
             stage, number = report[1:]
-            raise LaunchError("folder" if stage == "folder" else reason_of(int(number)))
+            raise LaunchError(_refused(stage, int(number)))
         closing.pop_all()
     return KeptTree(ours, int(report[1]), launch.marker)
+
+
+def _refused(stage: str, number: int) -> Reason:
+    stages: dict[str, Reason] = {"folder": "folder", "confinement": "confinement"}
+    return stages.get(stage) or reason_of(number)
 
 
 def _is_answered(turn: socket.socket, keeper: subprocess.Popen[bytes]) -> bool:
@@ -216,8 +223,9 @@ def _written_plan(launch: Launch) -> Iterator[int]:
     """
     assert sys.platform == "linux"
     try:
-        program = os.fsencode(find_program(launch))
-        argv = [os.fsencode(word) for word in launch.argv]
+        path, words = wrapped(launch)
+        program = os.fsencode(path)
+        argv = [os.fsencode(word) for word in words]
         environment = [
             os.fsencode(f"{name}={value}")
             for name, value in launch.marked_environment.items()
@@ -225,12 +233,14 @@ def _written_plan(launch: Launch) -> Iterator[int]:
     except UnicodeEncodeError:
         raise LaunchError("other") from None
     folder = os.fsencode(launch.folder)
-    if any(b"\0" in word for word in (folder, program, *argv, *environment)):
+    rules = _rules(launch)
+    if any(b"\0" in word for word in (folder, program, *rules, *argv, *environment)):
         raise LaunchError("other")
     content = pack(
         folder=folder,
         umask=launch.umask,
         program=program,
+        rules=rules,
         argv=argv,
         environment=environment,
     )
@@ -241,3 +251,16 @@ def _written_plan(launch: Launch) -> Iterator[int]:
         yield plan
     finally:
         os.close(plan)
+
+
+def _rules(launch: Launch) -> list[bytes]:
+    """Return what the warden is to enter; nothing when another program does."""
+    confinement = launch.confinement
+    if confinement is None or confinement.wrapper is not None:
+        return []
+    kinds = (
+        (landlock.READ, confinement.read),
+        (landlock.WRITE, confinement.write),
+        (landlock.USE, confinement.use),
+    )
+    return [kind + os.fsencode(path) for kind, paths in kinds for path in paths]

@@ -12,13 +12,16 @@ from typing import Literal, Protocol
 MARKER = "CONDUCK_EXECUTION"
 """The variable that marks every process of a turn: ``<instance>.<random>``."""
 
-Reason = Literal["not_found", "not_executable", "folder", "too_long", "other"]
+Reason = Literal[
+    "not_found", "not_executable", "folder", "too_long", "confinement", "other"
+]
 
 _WORDS: dict[Reason, str] = {
     "not_found": "the program was not found",
     "not_executable": "the program cannot be executed",
     "folder": "the working folder cannot be entered",
     "too_long": "the arguments and the environment are too long",
+    "confinement": "the program could not be confined",
     "other": "the program could not be started",
 }
 _REASONS: dict[int, Reason] = {
@@ -49,6 +52,35 @@ def reason_of(number: int | None) -> Reason:
     return _REASONS.get(number or 0, "other")
 
 
+class Wrapper(Protocol):
+    """A program that confines another one and then runs it."""
+
+    def __call__(self, confinement: Confinement, folder: Path) -> tuple[str, ...]:
+        """Return its argv; a program and its arguments come after that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confinement:
+    """The files that a program may touch, it and whatever it starts.
+
+    All paths are absolute, and count with everything below them. What is not there
+    when the program starts allows nothing.
+
+    Attributes:
+        read: What it may read and run.
+        write: Where it may also write, create, remove and rename.
+        use: Devices that it may read and write.
+        wrapper: Enters the confinement; None stands for Landlock, which the warden
+            enters by itself.
+    """
+
+    read: tuple[Path, ...] = field(repr=False)
+    write: tuple[Path, ...] = field(repr=False)
+    use: tuple[Path, ...] = field(repr=False)
+    wrapper: Wrapper | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """A program to start.
@@ -75,6 +107,7 @@ class Launch:
     stdout: int
     stderr: int
     marker: tuple[str, str]
+    confinement: Confinement | None = None
 
     @property
     def marked_environment(self) -> dict[str, str]:
@@ -163,6 +196,20 @@ def find_program(launch: Launch) -> str:
             return str(path)
         reason = "not_executable"
     raise LaunchError(reason)
+
+
+def wrapped(launch: Launch) -> tuple[str, tuple[str, ...]]:
+    """Return the path and the argv to run, the wrapper in front if there is one.
+
+    Raises:
+        LaunchError: The program is not there, or cannot be run.
+    """
+    program = find_program(launch)
+    confinement = launch.confinement
+    if confinement is None or confinement.wrapper is None:
+        return program, launch.argv
+    argv = confinement.wrapper(confinement, launch.folder)
+    return argv[0], (*argv, program, *launch.argv[1:])
 
 
 def _is_there(path: Path) -> bool:

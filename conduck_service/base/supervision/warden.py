@@ -12,6 +12,7 @@ may start it. It talks with the daemon over one socket and says ``started <pid>`
 
 from __future__ import annotations
 
+import _thread
 import array
 import contextlib
 import math
@@ -20,8 +21,9 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from conduck_service.base.supervision import landlock
 from conduck_service.base.supervision.lineage import (
     descendants,
     kill,
@@ -60,6 +62,7 @@ def pack(
     folder: bytes,
     umask: int,
     program: bytes,
+    rules: Sequence[bytes],
     argv: Sequence[bytes],
     environment: Sequence[bytes],
 ) -> bytes:
@@ -69,18 +72,19 @@ def pack(
         folder: The working folder.
         umask: The file mode creation mask.
         program: What exec gets as the path.
+        rules: What Landlock is to allow; when there are none, it is not entered.
         argv: What it gets as the arguments.
         environment: Its variables as ``name=value``.
     """
-    head = [folder, b"%d" % umask, program, b"%d" % len(argv)]
-    return b"\0".join([*head, *argv, *environment])
+    head = [folder, b"%d" % umask, program, b"%d" % len(rules), b"%d" % len(argv)]
+    return b"\0".join([*head, *rules, *argv, *environment])
 
 
 class RefusalError(Exception):
     """Raised when the engine cannot be started.
 
     Attributes:
-        stage: ``folder`` or ``program``.
+        stage: ``folder``, ``confinement`` or ``program``.
         number: The error number; zero when there is none.
     """
 
@@ -117,20 +121,33 @@ class Engine:
 
 
 def _spawn(plan: bytes, stdio: Sequence[int]) -> int:
-    folder, umask, program, count, *words = plan.split(b"\0")
+    folder, umask, program, confined, count, *words = plan.split(b"\0")
+    rules, words = words[: int(confined)], words[int(confined) :]
     argv, variables = words[: int(count)], words[int(count) :]
     try:
         os.chdir(folder)
     except OSError as error:
         raise RefusalError("folder", error.errno or 0) from None
     os.umask(int(umask))
+    environment = dict(item.split(b"=", 1) for item in variables)
+    if rules:
+        return _confined(rules, lambda: _run(program, argv, environment, stdio))
+    return _run(program, argv, environment, stdio)
+
+
+def _run(
+    program: bytes,
+    argv: list[bytes],
+    environment: Mapping[bytes, bytes],
+    stdio: Sequence[int],
+) -> int:
     try:
         # Not fork and exec: copying this process costs three times as much.
         # Every other descriptor here is closed by exec. C-SEC-02, C-SEC-09
         return os.posix_spawn(
             program,
             argv,
-            dict(item.split(b"=", 1) for item in variables),
+            environment,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, number, target)
                 for target, number in enumerate(stdio)
@@ -143,6 +160,38 @@ def _spawn(plan: bytes, stdio: Sequence[int]) -> int:
         raise RefusalError("program", error.errno or 0) from None
     except ValueError:
         raise RefusalError("program", 0) from None
+
+
+def _confined(rules: Sequence[bytes], run: Callable[[], int]) -> int:
+    """Start the engine from a thread that is confined, and return its number.
+
+    Landlock holds a thread and what it starts. The warden itself stays free: it has
+    to see and to end everybody, and a confined engine cannot signal it.
+    """
+    outcome: list[int | RefusalError] = []
+    over = _thread.allocate_lock()
+    over.acquire()
+
+    def start() -> None:
+        try:
+            landlock.enter(rules)
+            outcome.append(run())
+        except RefusalError as refusal:
+            outcome.append(refusal)
+        except OSError as error:
+            outcome.append(RefusalError("confinement", error.errno or 0))
+        finally:
+            over.release()
+
+    try:
+        _thread.start_new_thread(start, ())
+    except RuntimeError:  # no room for a thread
+        raise RefusalError("confinement", 0) from None
+    over.acquire()
+    result = outcome[0] if outcome else RefusalError("confinement", 0)
+    if isinstance(result, RefusalError):
+        raise result
+    return result
 
 
 class Bell:
