@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conduck_service.base.processes import (
+    Confinement,
     Launch,
     LaunchError,
     Supervisor,
@@ -18,8 +19,14 @@ from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.answer_files import read_answer
 from conduck_service.executors.argv import Placeholders, build_argv
 from conduck_service.executors.command_settings import COMMAND_SPEC, CommandConfig
+from conduck_service.executors.confinement.policy import (
+    ConfinementError,
+    confined_variables,
+    confinement,
+)
+from conduck_service.executors.confinement.settings import check_confinement
 from conduck_service.executors.environment import engine_environment
-from conduck_service.executors.folders import check_folder
+from conduck_service.executors.folders import adapted, check_folder
 from conduck_service.executors.images import write_images
 from conduck_service.executors.programs import check_program
 from conduck_service.executors.results import read_result
@@ -28,6 +35,7 @@ from conduck_service.executors.transcript import Prompt, build_prompt
 from conduck_service.executors.watching import Files, supervise
 from conduck_service.extension.executor import (
     Capabilities,
+    ConfigObject,
     ExecutionContext,
     ExecutorType,
     Failed,
@@ -43,6 +51,8 @@ class Prepared:
     argv: tuple[str, ...]
     prompt: Prompt
     answer_file: Path | None
+    environment: Mapping[str, str] = field(repr=False)
+    confinement: Confinement | None
 
 
 class CommandExecutor:
@@ -84,6 +94,8 @@ class CommandExecutor:
             except OSError:
                 # C-IMG-06: an image that cannot be handed over is never left out.
                 return Failed(FailureCode.RESOURCE_UNAVAILABLE, "no room for the turn")
+            except ConfinementError:
+                return Failed(FailureCode.CANNOT_START, "it cannot be confined")
             if config.prompt == "argument" and "\0" in prepared.prompt.text:
                 # JSON can say it and no argv can hold it. To leave it out would
                 # be to answer what nobody asked, and no shorter text would do.
@@ -119,7 +131,38 @@ class CommandExecutor:
             tuple(paths.values()),
             is_transfer=conversation.names_folder,
         )
-        return Prepared(argv=argv, prompt=prompt, answer_file=answer_file)
+        environment, limits = self._surroundings(config, context, argv)
+        return Prepared(
+            argv=argv,
+            prompt=prompt,
+            answer_file=answer_file,
+            environment=environment,
+            confinement=limits,
+        )
+
+    def _surroundings(
+        self, config: CommandConfig, context: ExecutionContext, argv: tuple[str, ...]
+    ) -> tuple[dict[str, str], Confinement | None]:
+        """Return the engine's environment, and the files it is confined to."""
+        environment = self._engine_environment(config, context)
+        if config.confine == "off":
+            return environment, None
+        wanted, scratch = config.confinement, context.scratch(None)
+        limits = confinement(
+            wanted,
+            argv=argv,
+            environment=environment,
+            home=self._environment.get("HOME"),
+            folders=(context.folder, scratch),
+        )
+        if limits is not None:
+            own = confined_variables(scratch, wanted, environment)
+            environment |= {
+                name: value
+                for name, value in own.items()
+                if name not in config.env and name not in config.secret_env
+            }
+        return environment, limits
 
     def _run_prepared(
         self,
@@ -130,13 +173,14 @@ class CommandExecutor:
     ) -> RunResult:
         launch = Launch(
             argv=_with_prompt(config, prepared),
-            environment=self._engine_environment(config, context),
+            environment=prepared.environment,
             folder=context.folder,
             umask=config.umask,
             stdin=files.stdin.fileno(),
             stdout=files.stdout.fileno(),
             stderr=files.stderr.fileno(),
             marker=context.marker,
+            confinement=prepared.confinement,
         )
         try:
             tree = self._supervisor.start(launch)
@@ -226,11 +270,31 @@ def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
                 "the secret is none of the binding's secret_names",
                 "add it to secret_names",
             )
+    check_confinement(
+        config.confine,
+        (config.confine_read, config.confine_write),
+        config.cwd,
+        scope,
+        into,
+    )
     check_folder(binding, scope, into)
+
+
+def _adapt(config: ConfigObject, folder: Path) -> ConfigObject:
+    """Let a binding of an included folder run in it (B-INCL-24).
+
+    What it names by relative paths is there too, wherever the adapted config is
+    kept later.
+    """
+    return adapted(config, folder, lists=("argv",))
 
 
 def command_type(executor: CommandExecutor) -> ExecutorType:
     """Return the registration of the executor."""
     return ExecutorType(
-        name="command", spec=COMMAND_SPEC, executor=executor, check=executor.check
+        name="command",
+        spec=COMMAND_SPEC,
+        executor=executor,
+        check=executor.check,
+        adapt=_adapt,
     )

@@ -9,6 +9,8 @@ from typing import Any
 
 from conduck_service.base.diagnostics import Pointer
 from conduck_service.base.jsonio import JsonValue
+from conduck_service.executors.confinement.policy import Wanted
+from conduck_service.executors.confinement.settings import CONFINE_FIELDS
 from conduck_service.executors.environment import RESERVED_PREFIXES
 from conduck_service.executors.folders import CWD
 from conduck_service.executors.outputs import OUTPUT_SPEC, Output
@@ -25,7 +27,14 @@ from conduck_service.extension.kinds import (
     Text,
     Umask,
 )
-from conduck_service.extension.spec import INVALID, Decoding, Field, Spec
+from conduck_service.extension.spec import (
+    INVALID,
+    Decoding,
+    Field,
+    Kind,
+    Schema,
+    Spec,
+)
 
 MODEL = "{model}"
 IMAGE_DIR = "{image_dir}"
@@ -33,7 +42,7 @@ ANSWER_FILE = "{answer_file}"
 
 
 @dataclass(frozen=True, slots=True)
-class Argv:
+class Argv(Kind):
     """A program and its arguments, never a shell line.
 
     A program with a slash in it is a path and starts at the config directory
@@ -42,7 +51,7 @@ class Argv:
 
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the argv as a tuple, or INVALID after noting why not."""
-        argv = ListOf(Argument(), non_empty=True).decode(value, at, into)
+        argv = _ARGV.decode(value, at, into)
         if argv is INVALID:
             return INVALID
         if not argv[0]:
@@ -52,14 +61,30 @@ class Argv:
         program = str(into.base / argv[0]) if "/" in argv[0] else argv[0]
         return (program, *argv[1:])
 
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        return {
+            **_ARGV.schema(),
+            "prefixItems": [_TEXT.schema()],
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Kind):
     """One argument; it may be empty."""
 
     def decode(self, value: JsonValue, at: Pointer, into: Decoding) -> Any:
         """Return the argument, or INVALID after noting why not."""
-        return "" if value == "" else Text().decode(value, at, into)
+        return "" if value == "" else _TEXT.decode(value, at, into)
+
+    def schema(self) -> Schema:
+        """Return what ``decode`` takes, as JSON Schema."""
+        text = _TEXT.schema()
+        return {**text, "pattern": text["pattern"].replace("+", "*")}
+
+
+_TEXT = Text()
+_ARGV = ListOf(Argument(), non_empty=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +124,9 @@ class CommandConfig:
     max_output_bytes: int = 8_388_608
     umask: int = 0o007
     kill_grace_seconds: float = 5.0
+    confine: str = "off"
+    confine_read: tuple[Path, ...] = ()
+    confine_write: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.output.format == "file" and ANSWER_FILE not in self.argv:
@@ -110,6 +138,13 @@ class CommandConfig:
                 raise ValueError(
                     "env and secret_env may not set OS_*, OPEN_CONDUIT_* or CONDUCK_*"
                 )
+
+    @property
+    def confinement(self) -> Wanted:
+        """What the config says about confinement."""
+        return Wanted(
+            confine=self.confine, read=self.confine_read, write=self.confine_write
+        )
 
 
 _IMAGES_SPEC = Spec(
@@ -148,6 +183,7 @@ _IMAGES_SPEC = Spec(
             doc="Media types that the engine takes; all when left out.",
         ),
     ),
+    rules=("flag belongs to mode argument, and only there.",),
 )
 
 COMMAND_SPEC: Spec[CommandConfig] = Spec(
@@ -263,5 +299,11 @@ COMMAND_SPEC: Spec[CommandConfig] = Spec(
             doc="Time between SIGTERM and SIGKILL.",
             shown=True,
         ),
+        *CONFINE_FIELDS,
+    ),
+    rules=(
+        f"output format file needs {ANSWER_FILE} in argv.",
+        "history_images forward needs an images mode.",
+        "env and secret_env may not set OS_*, OPEN_CONDUIT_* or CONDUCK_*.",
     ),
 )

@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-_NAMES = frozenset(
-    {
-        "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR",
-        "SSL_CERT_FILE", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-    }
-)  # fmt: skip
-_PREFIXES = ("LC_",)
+NAMES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR")
+PREFIXES = ("LC_",)
+"""What an engine sees of the daemon's variables; everything else is withheld."""
+
+TERM = "dumb"
+"""No engine has a terminal, so none is to draw on one."""
 
 RESERVED_PREFIXES = ("OS_", "OPEN_CONDUIT_", "CONDUCK_")
 """Variables that config may not set: the toolbelt's and the daemon's own."""
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
+_TOOLBELT = "os"
+_WITHHELD = ("OS_", "OPEN_CONDUIT_", "CONDUCK_FILES_DIR")
+
+
+@cache
+def toolbelt_folder() -> str | None:
+    """Return the folder of the program ``os``; None in an installation without it.
+
+    The folder that this program was called from comes first: beside an interpreter
+    lie programs that no engine asked for.
+    """
+    folders = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
+    if "/" in sys.argv[0]:
+        folders.insert(0, Path(sys.argv[0]).absolute().parent)
+    for folder in folders:
+        program = folder / _TOOLBELT
+        if program.is_file() and os.access(program, os.X_OK):
+            return str(folder)
+    return None
+
 
 def baseline(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the daemon's variables that every engine may see.
+    """Return what every engine sees.
 
     It is a list of names that are known to be harmless, so a credential in the
     daemon's environment stays there.
+
+    Keeps: B-ENV-05, B-ENV-06, B-ENV-07, B-ENV-27, B-NAME-02.
     """
     safe = {
         name: value
         for name, value in environment.items()
-        if name in _NAMES or name.startswith(_PREFIXES)
+        if name in NAMES or name.startswith(PREFIXES)
     }
-    safe.setdefault("PATH", DEFAULT_PATH)
-    return safe
+    folders = [toolbelt_folder() or "", environment.get("PATH") or DEFAULT_PATH]
+    return {**safe, "PATH": ":".join(filter(None, folders)), "TERM": TERM}
 
 
 def engine_environment(
@@ -42,10 +67,16 @@ def engine_environment(
 ) -> dict[str, str]:
     """Return the whole environment of a run, later layers winning.
 
+    Variables of the toolbelt come from none of the layers, whatever a check has let
+    through: they are given by the service, or there are none (B-ENV-03).
+
     Args:
         environment: The daemon's own.
         host_env: Variables of the daemon that the binding's pass_env names.
         config_env: The binding's plain values.
         secret_env: Resolved secret values by variable.
     """
-    return {**baseline(environment), **host_env, **config_env, **secret_env}
+    layers = {**baseline(environment), **host_env, **config_env, **secret_env}
+    return {
+        name: value for name, value in layers.items() if not name.startswith(_WITHHELD)
+    }

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from conduck_service.domain.scope import Binding, Scope
+from conduck_service.extension.executor import ConfigObject
 from conduck_service.extension.kinds import FilePath
 from conduck_service.extension.spec import Decoding, Field
 
@@ -41,7 +42,7 @@ def check_folder(binding: Binding, scope: Scope, into: Decoding) -> None:
             "the engine has no working folder",
             "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
         )
-    elif cwd is not None and not _is_folder(cwd):
+    elif cwd is not None and not into.look_up(("folder", cwd), lambda: _is_folder(cwd)):
         into.refuse(
             ("config", "cwd"),
             "invalid_config",
@@ -54,7 +55,10 @@ def check_folder(binding: Binding, scope: Scope, into: Decoding) -> None:
             "invalid_config",
             "the working folder is another one than the file lane serves, and chat "
             "turns find their files there",
-            "leave cwd out",
+            "leave cwd out"
+            if scope.source is None
+            else "let a file lane of the folder's own scope serve the folder, or move "
+            "the binding to the config file",
         )
 
 
@@ -70,3 +74,27 @@ def _is_elsewhere(cwd: Path, binding: Binding, scope: Scope) -> bool:
 def _is_folder(path: Path) -> bool:
     # Path.is_dir() raises for one that is out of reach or has too long a name.
     return os.path.isdir(path)  # noqa: PTH112 - it says no instead
+
+
+def adapted(
+    config: ConfigObject, folder: Path, *, lists: tuple[str, ...] = ()
+) -> ConfigObject:
+    """Return the config of a folder's binding with its paths made absolute.
+
+    Args:
+        config: As it stands in the folder's file; faults are left as they are.
+        folder: The included folder; the working folder when none is named.
+        lists: Keys of argument lists whose first item is a program.
+    """
+    made = {"cwd": str(folder), **config}
+    if isinstance(cwd := made["cwd"], str):
+        made["cwd"] = str(folder / cwd)
+    for key in lists:
+        items = made.get(key)
+        if isinstance(items, list) and items and isinstance(items[0], str):
+            made[key] = [_program(items[0], folder), *items[1:]]
+    return made
+
+
+def _program(text: str, folder: Path) -> str:
+    return str(folder / text) if "/" in text else text

@@ -56,11 +56,11 @@ class Output:
     def __post_init__(self) -> None:
         if self.format in ("text", "file"):
             if self.answer is not None:
-                raise ValueError(f"answer has no meaning with format {self.format}")
+                raise ValueError("answer has no meaning with format text and file")
             if self.success or self.usage or self.finish:
                 raise ValueError("success, usage and finish need format json or jsonl")
         elif self.answer is None:
-            raise ValueError(f"format {self.format} needs answer")
+            raise ValueError("format json and jsonl need answer")
 
 
 def _pointer(name: str, doc: str) -> Field:
@@ -136,5 +136,10 @@ OUTPUT_SPEC = Spec(
             default=(),
             doc="Regular expressions; an answer in which one is found is a failure.",
         ),
+    ),
+    rules=(
+        "answer has no meaning with format text and file.",
+        "success, usage and finish need format json or jsonl.",
+        "format json and jsonl need answer.",
     ),
 )

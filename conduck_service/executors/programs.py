@@ -32,7 +32,11 @@ def check_program(
     path = engine_environment(environment, passed, config.env, {})["PATH"]
     # The engine is looked for as it is at its start: never in a relative folder.
     folders = [folder for folder in path.split(":") if folder.startswith("/")]
-    if shutil.which(config.argv[0], path=":".join(folders)) is not None:
+    program, searched = config.argv[0], ":".join(folders)
+    if into.look_up(
+        ("program", program, searched),
+        lambda: shutil.which(program, path=searched),
+    ):
         return
     into.problems.append(
         Diagnostic(

@@ -28,7 +28,9 @@ def _number(text: str) -> int | float:
 # What an engine prints is read leniently: a NaN or an endless number among its
 # counts must not cost the answer (C-META-06). What is sent on is strict all the
 # same (C-RESP-21).
-_DECODER = json.JSONDecoder(parse_int=_number)
+LENIENT = json.JSONDecoder(parse_int=_number)
+"""Reads what engines say."""
+
 # An object or an array at the beginning of a line; no ``[INFO]``.
 _BEGINNING = re.compile(r"^(?:\{\s*[\"}]|\[\s*[\[{\"\]tfn0-9-])", re.MULTILINE)
 _MOST_BROKEN_VALUES = 200
@@ -74,6 +76,22 @@ def read_result(
             # C-RESP-24
             return _checked(text.rstrip("\r\n"), output, strip, interrupted)
         return _structured(text.removeprefix("\ufeff"), output, strip, interrupted)
+    except _CutShortError as cut:
+        return Failed(cut.code)
+
+
+def check_text(
+    text: str, strip: Sequence[str], interrupted: Interrupted
+) -> Completed | Failed:
+    """Return the answer in a text that says nothing but that, or why there is none.
+
+    Args:
+        text: What the engine gave as its answer.
+        strip: Which machinery to remove from it.
+        interrupted: As for :func:`read_result`.
+    """
+    try:
+        return _checked(text, Output(), strip, interrupted)
     except _CutShortError as cut:
         return Failed(cut.code)
 
@@ -160,7 +178,7 @@ def _lines_from_the_end(text: str) -> Iterator[str]:
 
 def _parsed(text: str) -> JsonValue:
     try:
-        return _DECODER.decode(text)
+        return LENIENT.decode(text)
     except (ValueError, RecursionError):
         return _ABSENT
 
@@ -175,7 +193,7 @@ def _values_in(text: str) -> Iterator[JsonValue]:
     position = broken = 0
     while match := _BEGINNING.search(text, position):
         try:
-            value, position = _DECODER.raw_decode(text, match.start())
+            value, position = LENIENT.raw_decode(text, match.start())
         except json.JSONDecodeError as error:
             position = max(error.pos, match.start() + 1)
             broken += 1

@@ -82,13 +82,13 @@ def _newest_text(
     text = join_parts(
         [_text_of(part) for part in message.parts if not isinstance(part, ImagePart)]
     )
-    if carrier and _is_image_only(message.parts):
+    if carrier and is_image_only(message.parts):
         text = IMAGE_CARRIER
     lines = [line for image in message.images if (line := named.get(image))]
     return "\n".join([text, *lines] if text else lines)
 
 
-def _is_image_only(parts: Sequence[Part]) -> bool:
+def is_image_only(parts: Sequence[Part]) -> bool:
     """Say whether a person wrote nothing at all beside an image (C-CONTENT-12)."""
     written = [part for part in parts if part != TextPart("")]
     return bool(written) and all(isinstance(part, ImagePart) for part in written)

@@ -1,0 +1,1 @@
+"""How a ready-made engine is driven; the engines themselves are in ``presets``."""
