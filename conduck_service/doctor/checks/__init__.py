@@ -1,0 +1,1 @@
+"""What doctor looks at: one module for each area, each check a small function."""

@@ -1,0 +1,1 @@
+"""Our own conformance run: everything of the contract that can be seen from outside."""
