@@ -31,8 +31,13 @@ from conduck_service.chat.route import CHAT_HANDLER
 from conduck_service.domain.scope import Document, ExtensionEntry, Scope
 from conduck_service.executors.command import CommandExecutor, command_type
 from conduck_service.executors.demo import DemoExecutor, demo_type
+from conduck_service.executors.http.connection import OPENAI_CONNECTION
+from conduck_service.executors.http.executor import HTTP
+from conduck_service.executors.preset.executor import preset_types
+from conduck_service.executors.presets import PRESETS
 from conduck_service.extension.ingress import Ingress, IngressContext
-from conduck_service.extension.registry import Registry
+from conduck_service.extension.installed import find_installed
+from conduck_service.extension.registry import Package, Registry
 from conduck_service.files.entry import FILES_INGRESS
 from conduck_service.files.settings import FilesConfig
 from conduck_service.runtime.attempts import Attempts
@@ -41,7 +46,8 @@ from conduck_service.runtime.lifecycle import Lifecycle
 from conduck_service.runtime.pools import AgentPool
 from conduck_service.runtime.scratch import Scratch
 from conduck_service.runtime.turns import Core, Turns
-from conduck_service.secrets.resolve import SecretError
+from conduck_service.secrets.renewal import renewed_secrets
+from conduck_service.secrets.revision import revision_of
 from conduck_service.secrets.vault import Vault
 
 log = logging.getLogger(__name__)
@@ -56,6 +62,9 @@ LEFTOVER_GRACE = 2.0
 """Seconds that engines of a killed predecessor get between TERM and KILL."""
 
 WANTED_DESCRIPTORS = 8192
+
+OWN_PACKAGE = "conduck"
+"""The package of the types that the service brings along."""
 
 SWITCH_SECONDS = 0.0005
 """How long a busy thread may hold up the others.
@@ -92,12 +101,21 @@ def build_registry(
         environment: The daemon's own.
         supervisor: Runs engines; without one the registry is for checking only.
     """
-    command = CommandExecutor(supervisor or _NothingStarts(), environment)
-    return Registry.of(
-        executors=(command_type(command), demo_type(DemoExecutor(command))),
+    runs = supervisor or _NothingStarts()
+    command = CommandExecutor(runs, environment)
+    own = Package(
+        name=OWN_PACKAGE,
+        executors=(
+            command_type(command),
+            demo_type(DemoExecutor(command)),
+            HTTP,
+            *preset_types(PRESETS, runs, environment),
+        ),
         handlers=(CHAT_HANDLER,),
         ingresses=(CHAT_INGRESS, FILES_INGRESS),
+        connections=(OPENAI_CONNECTION,),
     )
+    return Registry.of(own, find=find_installed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +173,13 @@ class Daemon:
             )
             for scope in document.scopes
         }
+        self._revision = revision_of(paths.state)
         self._attempts = Attempts(
             registry=registry,
             vaults=self._vaults,
             environment=environment,
             scratch=Scratch.of_state(paths.state, instance),
+            connections=document.connections,
         )
         self._ingresses: list[Ingress] = []
 
@@ -176,6 +196,7 @@ class Daemon:
         self._sweep()
         core = Core(
             settings=self._document.settings,
+            scopes={scope.id: scope for scope in self._document.scopes},
             attempts=self._attempts,
             pool=AgentPool(self._document.settings.concurrency),
             journal=self._journal,
@@ -244,14 +265,17 @@ class Daemon:
             os.umask(functools.reduce(operator.and_, masks))
 
     def _entries(self) -> Iterator[tuple[Scope, ExtensionEntry]]:
+        """Yield what each scope runs: the entries that it declares (B-EXT-09)."""
         for scope in self._document.scopes:
             for entry in scope.extensions:
-                yield scope, entry
+                if entry.name in scope.own_extensions:
+                    yield scope, entry
 
     def _build(self, core: Core, scope: Scope, entry: ExtensionEntry) -> Ingress:
         context = IngressContext(
             scope=scope,
-            secret=self._secret_of(scope, entry),
+            secret=self._secrets_of(scope, entry),
+            slot=self._slots_of(scope, entry),
             open_turns=lambda terms: Turns(core, scope, terms),
             turns_running=self._journal.running,
             since_turn=self._journal.since_run,
@@ -260,25 +284,34 @@ class Daemon:
         )
         return self._registry.ingresses[entry.type].build(entry, context)
 
-    def _secret_of(
+    def _secrets_of(
         self, scope: Scope, entry: ExtensionEntry
     ) -> Callable[[str], str | None]:
         """Return what gives an entry the secrets that it names, and no others."""
+        vault = self._vaults[scope.id]
+        return renewed_secrets(
+            entry.secret_names,
+            lambda name: vault.resolve((name,))[name],
+            revision=self._revision,
+            entry=entry.name,
+            scope=scope.id,
+        )
 
-        def secret(name: str) -> str | None:
-            if name not in entry.secret_names:
-                return None
-            try:
-                return self._vaults[scope.id].resolve((name,))[name]
-            except SecretError as error:
-                log.warning(
-                    "a secret is not available, so nobody is let in: %s",
-                    error,
-                    extra={"action": "secret", "entry": entry.name},
-                )
-                return None
-
-        return secret
+    def _slots_of(
+        self, scope: Scope, entry: ExtensionEntry
+    ) -> Callable[[str], str | None]:
+        """Return what gives an entry the slots of its connection, and no others."""
+        if entry.connection is None:
+            return lambda _slot: None
+        vault = self._vaults[scope.id]
+        connection = self._document.connections[entry.connection]
+        return renewed_secrets(
+            connection.secret_refs,
+            lambda slot: vault.resolve_slot(connection, slot),
+            revision=self._revision,
+            entry=entry.name,
+            scope=scope.id,
+        )
 
     def _sweep(self) -> None:
         """End what a killed predecessor left running, and remove its folders."""

@@ -20,13 +20,15 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config", "secrets", "executors", "chat", "files", "toolbelt"}),
     frozenset({"runtime"}),
     frozenset({"daemon"}),
+    frozenset({"doctor"}),
+    frozenset({"selftest"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
 """From the lowest to the highest; packages of one row know nothing of each other."""
 
-LAZY = {"conduck_service/cli/main.py"}
-"""Modules that import by name when asked to."""
+LAZY = {"conduck_service/cli/main.py", "conduck_service/extension/installed.py"}
+"""Modules that import by name when asked to, and one that lists distributions."""
 
 
 def layer_of(name: str) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tests.bench import config
 from tests.bench.lane import table
 from tests.bench.lane.figures import PROMISES
 from tests.bench.lane.rows import LaneRow
 from tests.bench.page import PAGE, page, read, rounds
+from tests.bench.round import FOLDER
 
 
 def test_the_page_is_made_from_the_newest_rounds() -> None:
@@ -13,7 +15,7 @@ def test_the_page_is_made_from_the_newest_rounds() -> None:
 
 
 def test_every_row_has_its_peer_of_the_same_run() -> None:
-    for path in rounds():
+    for path in [*rounds(), *rounds(config.FOLDER)]:
         content, rows = read(path)
         assert [row.name for row in rows] == content["order"]
         for row in rows:
@@ -25,8 +27,10 @@ def test_every_row_has_its_peer_of_the_same_run() -> None:
 
 
 def test_no_promise_is_missed_in_the_newest_round() -> None:
-    _content, rows = read(rounds()[-1])
-    assert [row.name for row in rows if not row.is_met] == []
+    for folder in (FOLDER, config.FOLDER):
+        for path in rounds(folder)[-1:]:
+            _content, rows = read(path)
+            assert [row.name for row in rows if not row.is_met] == []
 
 
 OPEN = {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from conduck_service import __version__
+from conduck_service.cli.output import EXIT_REFUSED, report_fault
 
-EXIT_REFUSED = 1
-"""A check failed, or what was asked for was refused."""
+__all__ = ["EXIT_HOPELESS", "EXIT_REFUSED", "LazyGroup", "group", "main"]
 
 EXIT_HOPELESS = 78
 """``serve``: what a restart cannot cure (EX_CONFIG of sysexits)."""
@@ -19,25 +20,39 @@ EXIT_HOPELESS = 78
 SUPPORTED = ("linux", "darwin")
 
 _COMMANDS = {
-    "config": "conduck_service.cli.config",
+    "completion": "conduck_service.cli.completion",
+    "config": "conduck_service.cli.config.group",
     "demo": "conduck_service.cli.demo",
+    "doctor": "conduck_service.cli.doctor",
+    "init": "conduck_service.cli.init.command",
+    "secret": "conduck_service.cli.secret.group",
+    "selftest": "conduck_service.cli.selftest",
     "serve": "conduck_service.cli.serve",
 }
 """Each command with the module that holds it, loaded when it is called."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is used."""
+    """A group that imports a command only when it is used.
+
+    Args:
+        modules: Name of each command to the module whose ``command`` it is.
+        options: What every group takes.
+    """
+
+    def __init__(self, *, modules: Mapping[str, str], **options: Any) -> None:
+        super().__init__(**options)
+        self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         del ctx
-        return sorted(_COMMANDS)
+        return sorted(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name."""
         del ctx
-        module = _COMMANDS.get(cmd_name)
+        module = self._modules.get(cmd_name)
         if module is None:
             return None
         command: Any = importlib.import_module(module).command
@@ -45,14 +60,34 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    modules=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--config",
+    type=click.Path(readable=False),
+    help="The config file; here or after the command.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(readable=False),
+    help="The state directory; here or after the command.",
+)
 @click.version_option(__version__, prog_name="open-conduit")
-def group() -> None:
+@click.pass_context
+def group(context: click.Context, config: str | None, data_dir: str | None) -> None:
     """Connect the Conduck app with the AI agent on this machine."""
+    given = {"config": config, "data_dir": data_dir}
+    # Only what was given: a default of None would hide the default of a command.
+    usual = {name: value for name, value in given.items() if value is not None}
+    context.default_map = {"serve": usual}
 
 
 def main() -> None:
     """Run the command line; called by open-conduit and conduck."""
     if sys.platform not in SUPPORTED:
         sys.exit("open-conduit runs on Linux and macOS only")
+    sys.excepthook = report_fault
     group()

@@ -123,7 +123,7 @@ def _build(path: Path, state: Path, instance: str, level: int) -> Daemon:
         instance=instance,
         environment=environment,
         redactor=redactor,
-        registry=registry,
+        registry=loaded.registry,
         supervisor=supervisor,
     )
 

@@ -1,7 +1,7 @@
 """Run the measurements, write the rounds and the page, say what was missed.
 
-usage: python -m tests.bench [chat] [lane]; both without a word. The page keeps the
-newest round of a part that is not run.
+usage: python -m tests.bench [chat] [config] [lane]; all of them without a word. The
+page keeps the newest round of a part that is not run.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.bench import memory, models, page, turns
+from tests.bench import config, memory, models, page, turns
 from tests.bench.lane import run as lane
-from tests.bench.round import Row, save
+from tests.bench.round import FOLDER, Row, save
 
 MEASUREMENTS: dict[str, Callable[[Path], Row]] = {
     "turn_short": turns.short_turn,
@@ -27,13 +27,24 @@ MEASUREMENTS: dict[str, Callable[[Path], Row]] = {
 
 def chat_round() -> list[str]:
     """Measure chat; return the names of the promises that were missed."""
+    return _round(MEASUREMENTS, FOLDER)
+
+
+def config_round() -> list[str]:
+    """Measure the check of configs; return the names of the missed promises."""
+    return _round(config.MEASUREMENTS, config.FOLDER)
+
+
+def _round(
+    measurements: Mapping[str, Callable[[Path], Row]], folder_of_rounds: Path
+) -> list[str]:
     rows = []
-    for name, measure in MEASUREMENTS.items():
+    for name, measure in measurements.items():
         with tempfile.TemporaryDirectory(prefix="conduck-bench.") as folder:
             row = measure(Path(folder))
         print(f"{name}: {row.ours} {row.unit}, ratio {row.ratio}", flush=True)
         rows.append(row)
-    save(rows, list(MEASUREMENTS))
+    save(rows, list(measurements), folder_of_rounds)
     return [row.name for row in rows if not row.is_met]
 
 
@@ -45,7 +56,7 @@ def lane_round() -> list[str]:
     return [row.name for row in rows if not row.is_met]
 
 
-PARTS = {"lane": lane_round, "chat": chat_round}
+PARTS = {"lane": lane_round, "chat": chat_round, "config": config_round}
 
 
 def main(words: list[str]) -> int:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.bench import config
 from tests.bench.lane.table import section
 from tests.bench.round import FOLDER, Row
 from tests.support.trace import REFERENCE
@@ -29,9 +30,19 @@ data URIs that the turn needs; one image at a time is decoded.
 """
 
 
-def rounds() -> list[Path]:
-    """Return the files of all rounds of chat, oldest first."""
-    return sorted(FOLDER.glob("*.json"))
+CONFIG_HEAD = """
+## Checking a config
+"""
+
+CONFIG_LIMITS = """
+What limits the check: every entry is decoded once, and is looked at again in each
+scope that inherits it, all of it in Python. What limits `--version`: importing click.
+"""
+
+
+def rounds(folder: Path = FOLDER) -> list[Path]:
+    """Return the files of all rounds of chat, or of another part, oldest first."""
+    return sorted(folder.glob("*.json"))
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
@@ -42,11 +53,19 @@ def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
 
 def page() -> str:
     """Return the whole page."""
-    content, rows = read(rounds()[-1])
+    parts = [HEAD, *_table(rounds()[-1]), LIMITS]
+    if checks := rounds(config.FOLDER):
+        parts += [CONFIG_HEAD, *_table(checks[-1]), CONFIG_LIMITS]
+    written, lane = "\n".join(parts), section()
+    return f"{written}\n{lane}" if lane else written
+
+
+def _table(path: Path) -> list[str]:
+    """Return when and where a round was taken, and its rows."""
+    content, rows = read(path)
     machine = content["machine"]
     versions = ", ".join(f"{name} {text}" for name, text in content["versions"].items())
-    lines = [
-        HEAD,
+    return [
         f"Taken {content['taken_at']} on {machine['system']}, {machine['processor']}, "
         f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python "
         f"{machine['python']}; {versions}.",
@@ -54,10 +73,7 @@ def page() -> str:
         "| what | ours | peer | ratio | promised | more |",
         "| --- | --- | --- | --- | --- | --- |",
         *(line(row) for row in rows),
-        LIMITS,
     ]
-    chat, lane = "\n".join(lines), section()
-    return f"{chat}\n{lane}" if lane else chat
 
 
 def line(row: Row) -> str:

@@ -75,8 +75,8 @@ def _processor() -> str:
     return names[0].strip() if names else platform.machine()
 
 
-def save(rows: list[Row], order: list[str]) -> Path:
-    """Write a round to a file of its own and return the file."""
+def save(rows: list[Row], order: list[str], folder: Path = FOLDER) -> Path:
+    """Write a round to a file of its own in a folder and return the file."""
     now = datetime.now(UTC)
     content = {
         "taken_at": now.isoformat(timespec="seconds"),
@@ -87,7 +87,7 @@ def save(rows: list[Row], order: list[str]) -> Path:
         "order": order,
         "rows": [asdict(row) for row in rows],
     }
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / f"{now:%Y%m%dT%H%M%SZ}.json"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{now:%Y%m%dT%H%M%SZ}.json"
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return path

@@ -22,7 +22,7 @@ from conduck_service.extension.executor import (
 )
 from conduck_service.extension.handler import EventData, HandlerType
 from conduck_service.extension.ingress import TurnRequest, TurnTerms
-from conduck_service.extension.registry import Registry
+from conduck_service.extension.registry import Package, Registry
 from conduck_service.extension.spec import Spec
 from conduck_service.runtime.attempts import Attempts
 from conduck_service.runtime.journal import Journal
@@ -105,8 +105,11 @@ def registry_of(executor: ScriptedExecutor) -> Registry:
     """Return a registry of one executor and one handler."""
     spec: Spec[Any] = Spec(dict, ())
     return Registry.of(
-        executors=(ExecutorType(name="fake", spec=spec, executor=executor),),
-        handlers=(HandlerType(name="pick", spec=spec, matches=matches_model),),
+        Package(
+            name="test",
+            executors=(ExecutorType(name="fake", spec=spec, executor=executor),),
+            handlers=(HandlerType(name="pick", spec=spec, matches=matches_model),),
+        )
     )
 
 
@@ -177,6 +180,7 @@ def core_bench(
     executor = ScriptedExecutor(behaviour)
     core = Core(
         settings=settings,
+        scopes={scope.id: scope},
         attempts=_attempts(folder, executor, scope, dict(environment or {})),
         pool=AgentPool(settings.concurrency),
         journal=Journal(),
