@@ -19,8 +19,10 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.startswith(OURS) and name not in FOR_TESTS:
             del os.environ[name]
-    # Under nohup it is ignored, and so it would be by every daemon under test.
+    # Under nohup, or in the background of a script, these are ignored, and so they
+    # would be by every program under test.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

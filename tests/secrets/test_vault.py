@@ -145,7 +145,7 @@ def test_what_cannot_be_had_is_refused_and_nothing_stands_in(tmp_path: Path) -> 
 def test_without_a_secrets_file_its_secrets_are_missing(tmp_path: Path) -> None:
     made = vault(tmp_path, key="file:key")
     assert failure(made).code is SecretCode.MISSING
-    assert "secrets.json" in failure(made).remedy
+    assert "secret set" in failure(made).remedy
 
 
 @pytest.mark.req("B-PERM-13")

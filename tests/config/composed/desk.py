@@ -112,6 +112,7 @@ class Desk:
         place.mkdir(parents=True, exist_ok=True)
         if value is not None:
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            (place / "config.json").unlink(missing_ok=True)
             (place / "config.json").write_bytes(data)
             (place / "config.json").chmod(mode)
         return {"path": f"../{name}", "parent": parent}
