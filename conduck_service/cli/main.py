@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,13 @@ EXIT_HOPELESS = 78
 """``serve``: what a restart cannot cure (EX_CONFIG of sysexits)."""
 
 SUPPORTED = ("linux", "darwin")
+
+CYCLIC_OBJECTS = 50_000
+"""Objects that come to be between two searches for cycles among them.
+
+Nothing here makes cycles for each entry of a config or for each request; with
+Python's own 700 a third of the time of a long listing would go into looking for some.
+"""
 
 _COMMANDS = {
     "completion": "conduck_service.cli.completion",
@@ -87,6 +95,7 @@ def group(context: click.Context, config: str | None, data_dir: str | None) -> N
 
 def main() -> None:
     """Run the command line; called by open-conduit and conduck."""
+    gc.set_threshold(CYCLIC_OBJECTS)
     if sys.platform not in SUPPORTED:
         sys.exit("open-conduit runs on Linux and macOS only")
     sys.excepthook = report_fault

@@ -27,7 +27,8 @@ from conduck_service.cli.loading import (
 )
 from conduck_service.cli.main import EXIT_HOPELESS, EXIT_REFUSED
 from conduck_service.config.paths import PathError, config_path, state_dir
-from conduck_service.daemon import Daemon, Paths, build_registry
+from conduck_service.daemon.daemon import Daemon, Paths
+from conduck_service.daemon.registry import build_registry
 from conduck_service.extension.ingress import HopelessStartError, StartError
 from conduck_service.runtime.state import owned_state
 

@@ -164,7 +164,7 @@ def _decode_binding(
         return None
     if binding.resource is not None:
         binding = replace(binding, resource=replace(binding.resource, config=config))
-    return replace(binding, grants=tuple(filter(None, grants)))
+    return replace(binding, grants=tuple(filter(None, grants))) if grants else binding
 
 
 def _adapted(

@@ -44,6 +44,8 @@ class Forms:
             )
         )
         operations = self._operations(item.value)
+        if not operations and not grants:
+            return entry
         return replace(entry, operations=operations, grants=grants)
 
     def _operations(self, value: JsonValue) -> frozenset[str]:

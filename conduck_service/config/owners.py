@@ -28,12 +28,16 @@ def guarded(at: Pointer, into: Decoding) -> Iterator[None]:
         yield
     except Exception as error:
         del into.problems[found:]
-        into.refuse(
-            at,
-            "invalid_config",
-            f"its owner could not check it ({type(error).__name__})",
-            "report this as a fault of the registered type",
-        )
+        _refuse_owner(error, at, into)
+
+
+def _refuse_owner(error: Exception, at: Pointer, into: Decoding) -> None:
+    into.refuse(
+        at,
+        "invalid_config",
+        f"its owner could not check it ({type(error).__name__})",
+        "report this as a fault of the registered type",
+    )
 
 
 def check_owners(
@@ -71,6 +75,8 @@ def _binding_check(
     What a grant does not change is not told again.
     """
     ask = registry.executors[binding.executor].check
+    if not any(grant.config is not None for grant in binding.grants):
+        return lambda own: ask(binding, scope, own)
 
     def check(own: Decoding) -> None:
         ask(binding, scope, own)
@@ -127,8 +133,12 @@ def _ask(
     if item in scope.faulty:
         return
     own = into.own()
-    with guarded((), own):
+    # Without the context of ``guarded``: this runs for all that is inherited.
+    try:
         check(own)
+    except Exception as error:
+        own.problems.clear()
+        _refuse_owner(error, (), own)
     if not own.problems:
         return
     is_own = item.at[: len(scope.at)] == scope.at

@@ -9,7 +9,7 @@ from conduck_service.base.diagnostics import Diagnostic
 from conduck_service.base.redaction import Redactor
 from conduck_service.config.check import Checked, check_document
 from conduck_service.config.load import read
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 from conduck_service.doctor.context import DoctorContext
 from conduck_service.doctor.service import find_service
 

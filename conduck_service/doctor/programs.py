@@ -7,7 +7,7 @@ import shutil
 
 from conduck_service.doctor.context import DoctorContext, Engine
 from conduck_service.executors.command_settings import CommandConfig
-from conduck_service.executors.environment import engine_environment
+from conduck_service.executors.environment import engine_path
 from conduck_service.executors.preset.frame import Preset
 from conduck_service.executors.preset.settings import PresetConfig
 from conduck_service.executors.presets import PRESETS
@@ -35,12 +35,7 @@ def preset_of(engine: Engine) -> Preset | None:
 
 def path_of(context: DoctorContext, engine: Engine, settings: CommandConfig) -> str:
     """Return the folders in which the engine's program is looked for."""
-    passed = {
-        name: context.environment[name]
-        for name in engine.binding.pass_env
-        if name in context.environment
-    }
-    given = engine_environment(context.environment, passed, settings.env, {})["PATH"]
+    given = engine_path(context.environment, engine.binding.pass_env, settings.env)
     # As at its start: never in a relative folder.
     return ":".join(item for item in given.split(":") if item.startswith("/"))
 

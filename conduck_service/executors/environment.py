@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -55,8 +55,31 @@ def baseline(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name in NAMES or name.startswith(PREFIXES)
     }
+    return {**safe, "PATH": _baseline_path(environment), "TERM": TERM}
+
+
+def engine_path(
+    environment: Mapping[str, str],
+    pass_env: Collection[str],
+    config_env: Mapping[str, str],
+) -> str:
+    """Return where an engine's program is looked for, secrets left aside.
+
+    Args:
+        environment: The daemon's own.
+        pass_env: The variables of it that the binding asks for.
+        config_env: The binding's plain values.
+    """
+    if "PATH" in config_env:
+        return config_env["PATH"]
+    if "PATH" in pass_env and "PATH" in environment:
+        return environment["PATH"]
+    return _baseline_path(environment)
+
+
+def _baseline_path(environment: Mapping[str, str]) -> str:
     folders = [toolbelt_folder() or "", environment.get("PATH") or DEFAULT_PATH]
-    return {**safe, "PATH": ":".join(filter(None, folders)), "TERM": TERM}
+    return ":".join(filter(None, folders))
 
 
 def engine_environment(

@@ -42,7 +42,9 @@ def check_folder(binding: Binding, scope: Scope, into: Decoding) -> None:
             "the engine has no working folder",
             "set cwd, or CONDUCK_FILES_DIR in the daemon's environment",
         )
-    elif cwd is not None and not into.look_up(("folder", cwd), lambda: _is_folder(cwd)):
+    elif cwd is not None and not into.look_up(
+        ("folder", str(cwd)), lambda: _is_folder(cwd)
+    ):
         into.refuse(
             ("config", "cwd"),
             "invalid_config",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from conduck_service.base.diagnostics import Diagnostic, Level
 from conduck_service.domain.scope import Binding
 from conduck_service.executors.command_settings import CommandConfig
-from conduck_service.executors.environment import engine_environment
+from conduck_service.executors.environment import engine_path
 from conduck_service.extension.spec import Decoding
 
 
@@ -26,17 +26,9 @@ def check_program(
         into: Takes the warning.
     """
     config: CommandConfig = binding.config
-    passed = {
-        name: environment[name] for name in binding.pass_env if name in environment
-    }
-    path = engine_environment(environment, passed, config.env, {})["PATH"]
-    # The engine is looked for as it is at its start: never in a relative folder.
-    folders = [folder for folder in path.split(":") if folder.startswith("/")]
-    program, searched = config.argv[0], ":".join(folders)
-    if into.look_up(
-        ("program", program, searched),
-        lambda: shutil.which(program, path=searched),
-    ):
+    program = config.argv[0]
+    path = engine_path(environment, binding.pass_env, config.env)
+    if into.look_up(("program", program, path), lambda: _is_there(program, path)):
         return
     into.problems.append(
         Diagnostic(
@@ -47,3 +39,9 @@ def check_program(
             level=Level.WARNING,
         )
     )
+
+
+def _is_there(program: str, path: str) -> bool:
+    # The engine is looked for as it is at its start: never in a relative folder.
+    folders = [folder for folder in path.split(":") if folder.startswith("/")]
+    return shutil.which(program, path=":".join(folders)) is not None

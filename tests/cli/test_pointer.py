@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conduck_service.config.pointer import PointerError, get, put, remove, steps_of
 from conduck_service.config.redact import hide_references, redacted
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 
 WORDS = st.sampled_from(
     [

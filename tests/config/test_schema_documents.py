@@ -17,7 +17,7 @@ from conduck_service.base.diagnostics import Level
 from conduck_service.base.jsonio import JsonError, parse
 from conduck_service.config.check import check_document
 from conduck_service.config.schema import config_schema
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 from conduck_service.extension import executor, handler, ingress
 from conduck_service.extension.registry import Registry
 from tests.config.documents import documents

@@ -30,7 +30,7 @@ pytestmark = [
 SERVER, ENGINE, GROUP = 64_101, 64_102, 64_103
 SHARED = 0o2770
 LOOK = (
-    "import conduck_service.daemon, subprocess, sys;"
+    "import conduck_service.daemon.daemon, subprocess, sys;"
     "sys.exit(subprocess.call([sys.executable, '-I', '-S', '-c', 'pass']))"
 )
 """Fails where another user cannot run the service."""

@@ -9,7 +9,7 @@ from typing import Any
 from conduck_service.config import document, entries, scopes
 from conduck_service.config.fields import Entries
 from conduck_service.config.schema import config_schema
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 from conduck_service.extension import kinds
 from conduck_service.extension.registry import Registry
 from conduck_service.extension.spec import REQUIRED, Field, Kind, Spec

@@ -16,7 +16,7 @@ from conduck_service.cli.options import (
     places,
 )
 from conduck_service.cli.output import EXIT_REFUSED, print_json
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 
 
 @click.command("check")

@@ -15,7 +15,7 @@ from conduck_service.cli.output import refuse
 from conduck_service.config.check import check_document
 from conduck_service.config.edit import Check, Edit, EditRefusedError
 from conduck_service.config.pointer import PointerError
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 
 
 def checker(where: Places) -> Check:

@@ -12,7 +12,7 @@ from conduck_service.cli.loading import load
 from conduck_service.cli.options import config_option, json_option, places
 from conduck_service.cli.output import print_json
 from conduck_service.config.redact import redacted
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 
 
 @click.command("show")

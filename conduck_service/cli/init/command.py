@@ -33,7 +33,7 @@ from conduck_service.cli.options import (
 from conduck_service.cli.output import print_json, refuse
 from conduck_service.config.edit import EditRefusedError
 from conduck_service.config.packages import with_packages
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 from conduck_service.extension.registry import Registry
 from conduck_service.extension.spec import Decoding
 from conduck_service.files.settings import FilesConfig

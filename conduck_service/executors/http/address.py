@@ -7,9 +7,12 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
+from conduck_service.extension.late import late
 
 _PORTS = {"http": 80, "https": 443}
+
+_is_excepted = late("urllib.request:proxy_bypass_environment")
 
 
 class ProxyError(Exception):
@@ -79,7 +82,7 @@ def proxy_for(address: Address, variables: Mapping[str, str]) -> Proxy | None:
     if not named or _is_loopback(address.host):
         return None
     no_proxy = {"no": _first(variables, "no_proxy")}
-    if proxy_bypass_environment(f"{address.host}:{address.port}", no_proxy):
+    if _is_excepted(f"{address.host}:{address.port}", no_proxy):
         return None
     try:
         parts = urlsplit(named if "://" in named else f"http://{named}")

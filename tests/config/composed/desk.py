@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conduck_service.config.check import Checked, check_document
-from conduck_service.daemon import build_registry
+from conduck_service.daemon.registry import build_registry
 from conduck_service.domain.scope import Document, Scope
 from conduck_service.extension.registry import Registry
 from tests.support.commands import run, written

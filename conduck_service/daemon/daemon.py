@@ -1,7 +1,4 @@
-"""Composition root: builds the daemon, starts it and stops it in a fixed order.
-
-This is the one module that knows everybody.
-"""
+"""Builds the daemon of a document, starts it and stops it in a fixed order."""
 
 from __future__ import annotations
 
@@ -18,27 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conduck_service.base.clock import SystemClock
-from conduck_service.base.processes import (
-    Launch,
-    LaunchError,
-    ProcessTree,
-    Supervisor,
-)
+from conduck_service.base.processes import Supervisor
 from conduck_service.base.processes import sweep as sweep_processes
 from conduck_service.base.redaction import Redactor
-from conduck_service.chat.entry import CHAT_INGRESS
-from conduck_service.chat.route import CHAT_HANDLER
 from conduck_service.domain.scope import Document, ExtensionEntry, Scope
-from conduck_service.executors.command import CommandExecutor, command_type
-from conduck_service.executors.demo import DemoExecutor, demo_type
-from conduck_service.executors.http.connection import OPENAI_CONNECTION
-from conduck_service.executors.http.executor import HTTP
-from conduck_service.executors.preset.executor import preset_types
-from conduck_service.executors.presets import PRESETS
 from conduck_service.extension.ingress import Ingress, IngressContext
-from conduck_service.extension.installed import find_installed
-from conduck_service.extension.registry import Package, Registry
-from conduck_service.files.entry import FILES_INGRESS
+from conduck_service.extension.registry import Registry
 from conduck_service.files.settings import FilesConfig
 from conduck_service.runtime.attempts import Attempts
 from conduck_service.runtime.journal import Journal
@@ -63,59 +45,12 @@ LEFTOVER_GRACE = 2.0
 
 WANTED_DESCRIPTORS = 8192
 
-OWN_PACKAGE = "conduck"
-"""The package of the types that the service brings along."""
-
 SWITCH_SECONDS = 0.0005
 """How long a busy thread may hold up the others.
 
 Python's own 5 ms would be paid several times by each short request that meets a
 long listing or a large chat body.
 """
-
-
-CYCLIC_OBJECTS = 50_000
-"""Objects that come to be between two searches for cycles among them.
-
-Nothing here makes cycles for each request; with Python's own 700 a third of the time
-of a long listing would go into looking for some.
-"""
-
-
-class _NothingStarts:
-    """The supervisor of commands that only look at a config."""
-
-    def start(self, launch: Launch) -> ProcessTree:
-        raise LaunchError("other")
-
-    def close(self) -> None:
-        """There is nothing to close."""
-
-
-def build_registry(
-    environment: Mapping[str, str], supervisor: Supervisor | None = None
-) -> Registry:
-    """Return every type that a config may name.
-
-    Args:
-        environment: The daemon's own.
-        supervisor: Runs engines; without one the registry is for checking only.
-    """
-    runs = supervisor or _NothingStarts()
-    command = CommandExecutor(runs, environment)
-    own = Package(
-        name=OWN_PACKAGE,
-        executors=(
-            command_type(command),
-            demo_type(DemoExecutor(command)),
-            HTTP,
-            *preset_types(PRESETS, runs, environment),
-        ),
-        handlers=(CHAT_HANDLER,),
-        ingresses=(CHAT_INGRESS, FILES_INGRESS),
-        connections=(OPENAI_CONNECTION,),
-    )
-    return Registry.of(own, find=find_installed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +126,6 @@ class Daemon:
         """
         _raise_descriptor_limit()
         sys.setswitchinterval(SWITCH_SECONDS)
-        gc.set_threshold(CYCLIC_OBJECTS)
         self._set_umask()
         self._sweep()
         core = Core(
