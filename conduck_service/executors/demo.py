@@ -10,7 +10,7 @@ from conduck_service.domain.conversation import Conversation
 from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.command import CommandExecutor
 from conduck_service.executors.command_settings import CommandConfig, Images
-from conduck_service.executors.folders import CWD, check_folder
+from conduck_service.executors.folders import CWD, adapted, check_folder
 from conduck_service.executors.transcript import build_prompt
 from conduck_service.extension.executor import (
     Capabilities,
@@ -96,4 +96,6 @@ def demo_type(executor: DemoExecutor) -> ExecutorType:
             CWD,
         ),
     )
-    return ExecutorType(name="demo", spec=spec, executor=executor, check=_check)
+    return ExecutorType(
+        name="demo", spec=spec, executor=executor, check=_check, adapt=adapted
+    )

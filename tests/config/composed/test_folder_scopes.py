@@ -17,6 +17,7 @@ from tests.config.composed.desk import (
     gone,
     including,
     names,
+    own_registry,
     route,
     scope,
 )
@@ -157,6 +158,23 @@ def test_a_command_of_a_folder_runs_in_it(desk: Desk) -> None:
     assert isinstance(normal, dict)
     stored = [item["config"]["cwd"] for item in normal["scopes"][1]["bindings"]]
     assert stored == [str(folder), str(folder / "sub")]
+
+
+def test_every_executor_with_a_working_folder_runs_in_the_included_one(
+    desk: Desk,
+) -> None:
+    types = own_registry().executors
+    working = [
+        name for name, item in types.items() if item.spec and "cwd" in item.spec.keys
+    ]
+    assert {"command", "demo", "claude_code"} <= set(working)
+    needed = {"command": {"argv": ["sh"]}}
+    bindings = [binding(f"b_{x}", x, config=needed.get(x, {})) for x in working]
+    include = desk.include("a", fragment(scope("work", bindings=bindings)))
+    made = desk.check(including(include)).document  # engines may not be there
+    assert made is not None
+    found = [item.config.cwd for item in made.scopes[1].bindings]
+    assert found == [desk.root / "a"] * len(working)
 
 
 @pytest.mark.req("B-INCL-26")
