@@ -24,6 +24,9 @@ from conduck_service.domain.conversation import TRANSFER_LINE, Conversation, Tex
 WRITE = "write_file"
 READ = "read_file"
 
+DONE = "done: "
+"""Begins what is told of a file that was written."""
+
 MOST_READ = 262_144
 """Bytes of a file that are read; a model has no use for more at once."""
 
@@ -91,7 +94,7 @@ class FileActions:
         data = _data(arguments)
         with _opened(self._root, folder, make=True) as target:
             _put(self._scratch(self._root), target, name, data)
-        return f"done: {len(data)} bytes are in {self._target}/{name}"
+        return f"{DONE}{len(data)} bytes are in {self._target}/{name}"
 
     def _place(self, path: str) -> tuple[list[str], str]:
         """Return the steps to the named folder and the name in it.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.support.model_reply import Reply, ToolCall
+from tests.support.model_reply import Reply
 from tests.support.model_server import Asked
 
 _EXACTLY = re.compile(r"[Rr]eply with exactly:? (\w+)")
@@ -34,7 +34,7 @@ _SHAPES = (
 )
 """Digits of five by seven blocks, as most displays had them."""
 
-Call = Callable[[Path, str], ToolCall]
+Write = Callable[[Path, str], Reply]
 
 
 def texts_of(value: Any) -> Iterator[str]:
@@ -49,12 +49,12 @@ def texts_of(value: Any) -> Iterator[str]:
             yield from texts_of(item)
 
 
-def brain(folder: Path, write: Call) -> Callable[[Asked], Reply]:
+def brain(folder: Path, write: Write) -> Callable[[Asked], Reply]:
     """Return what answers as a helpful model would.
 
     Args:
         folder: The working folder of the engine.
-        write: Makes a call of the engine's tool that writes a file.
+        write: Returns what a model says that writes a file.
     """
 
     def think(asked: Asked) -> Reply:
@@ -74,7 +74,7 @@ def brain(folder: Path, write: Call) -> Callable[[Asked], Reply]:
             if target.exists():
                 return Reply("Done.")
             content = (folder / given[-1]).read_text("utf-8")
-            return Reply("I copy it.", calls=(write(target, content),))
+            return write(target, content)
         if "digits shown in the image" in words:
             pictures = [text for text in said if _PICTURE.search(text)]
             return Reply(digits_of(pictures[-1]) if pictures else "no picture")

@@ -42,6 +42,20 @@ class Bench:
         """Say whether the engine has a tool to read, write or run a command."""
         return about(self.engine).get("tools", {}).get(kind) is not None
 
+    @property
+    def writes(self) -> bool:
+        """Whether the engine can hand files back."""
+        return BY_NAME[self.engine].acts or self.has_tool("write")
+
+    def write(self, words: str, path: Path, content: str) -> Reply:
+        """Return what a model says that writes a file of whole lines."""
+        if not BY_NAME[self.engine].acts:
+            return Reply(
+                words, calls=(self.call("write", path=str(path), content=content),)
+            )
+        place = path.relative_to(self.service.folder)
+        return Reply(f"{words}\n```write_file {place}\n{content.rstrip()}\n```")
+
     def call(self, kind: str, **places: str) -> ToolCall:
         """Return a call of the engine's own tool."""
         name, given = about(self.engine)["tools"][kind]

@@ -26,12 +26,12 @@ def test_the_checker_is_green(engine: str, tmp_path: Path) -> None:
         bench.model.play(
             brain(
                 folder,
-                lambda path, text: bench.call("write", path=str(path), content=text),
+                lambda path, content: bench.write("I copy it.", path, content),
             )
         )
         home = tmp_path / "checker"
         home.mkdir()
-        flags = ["--deep", *(["--files"] if bench.has_tool("write") else [])]
+        flags = ["--deep", *(["--files"] if bench.writes else [])]
         for profile in ([], *([flag] for flag in flags)):
             summary, shown = run_checker(
                 scripts[0],

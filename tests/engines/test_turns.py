@@ -117,20 +117,18 @@ def test_a_photo_reaches_the_model_or_is_declined(engine: str, tmp_path: Path) -
 @req("F-OUT-01")
 def test_a_file_turn_hands_a_file_back(engine: str, tmp_path: Path) -> None:
     with serving(engine, tmp_path) as bench:
-        if not bench.has_tool("write"):
-            pytest.skip("the engine has no tools")
         path = new_outbound()
-        target = str(bench.service.folder / path / "seven.txt")
-        write = bench.call("write", path=target, content="seven")
-        steps = [Reply("I write.", calls=(write,)), Reply("Here it is.")]
+        target = bench.service.folder / path / "seven.txt"
+        write = bench.write("Here it is.", target, "seven\n")
+        steps = [write] if not write.calls else [write, Reply("Here it is.")]
         if bench.has_tool("folder"):  # the other tool makes none
-            make = bench.call("folder", path=str(Path(target).parent))
+            make = bench.call("folder", path=str(target.parent))
             steps.insert(0, Reply("I make its folder.", calls=(make,)))
         bench.model.play(*steps)
         answer = bench.service.chat(f"Make it.\n\n{DIRECTIVE}{path}")
         assert answer == "Here it is."
         assert bench.lane.seen_by_app(f"/{path}/") == ["seven.txt"]
-        assert bench.lane.get(f"/{path}/seven.txt").body == b"seven"
+        assert bench.lane.get(f"/{path}/seven.txt").body == b"seven\n"
         assert path in words_of(bench)
         assert "Handing files back" in words_of(bench)
 

@@ -16,7 +16,9 @@ from conduck_service.executors.command import CommandExecutor
 from conduck_service.executors.command_settings import CommandConfig
 from conduck_service.executors.confinement.policy import ConfinementError
 from conduck_service.executors.environment import engine_environment
+from conduck_service.executors.file_actions import FileActions, named_folder
 from conduck_service.executors.images import write_images
+from conduck_service.executors.preset.acting import act
 from conduck_service.executors.preset.confine import Bounds, bounds_of
 from conduck_service.executors.preset.frame import Channel, Preset
 from conduck_service.executors.preset.home import TurnHome, make_home
@@ -125,17 +127,31 @@ class PresetExecutor:
         if (cut := context.interrupted()) is not None:
             return Failed(cut)
         try:
-            result = self._round(turn, text, ())
-            if isinstance(result, BareToolTurn):
-                words = written_request(self._preset, ASK_FOR_WORDS)
-                turn = replace(turn, pictures=())
-                result = self._round(turn, words, self._preset.again)
-                if isinstance(result, Completed):
-                    # Counts of a part of the turn would be less than the truth.
-                    result = replace(result, usage=None)
+            if self._preset.acts and conversation.names_folder:
+                return self._acted(turn, text)
+            return self._worded(turn, text)
         finally:
             turn.home.give_back()
+
+    def _worded(self, turn: Turn, text: str) -> RunResult:
+        """Ask an engine, and once more when it worked and said nothing."""
+        result = self._round(turn, text, ())
+        if not isinstance(result, BareToolTurn):
+            return result
+        words = written_request(self._preset, ASK_FOR_WORDS)
+        result = self._round(replace(turn, pictures=()), words, self._preset.again)
+        if isinstance(result, Completed):
+            # Counts of a part of the turn would be less than the truth.
+            result = replace(result, usage=None)
         return result
+
+    def _acted(self, turn: Turn, text: str) -> RunResult:
+        """Ask an engine without tools, and do with files what it says."""
+        context = turn.context
+        actions = FileActions(
+            context.folder, named_folder(context.conversation), context.scratch
+        )
+        return act(lambda prompt: self._round(turn, prompt, ()), text, actions)
 
     def prepared(self, config: PresetConfig, context: ExecutionContext) -> Turn:
         """Return a turn with its home made, and its pictures written.

@@ -194,6 +194,8 @@ class Preset:
         logins: Parts of the person's home that hold the login.
         home_parts: Other parts that it needs.
         files: Files of the turn's home.
+        acts: Whether the engine has no tools, and says in blocks of its reply which
+            files it wants to read and to write; we do that for it.
         again: Arguments with which the engine goes on with its session of this turn,
             to be asked for words after a bare tool turn; none when it cannot.
         hopeless: What the engine prints each time it waits for a connection that it
@@ -237,6 +239,7 @@ class Preset:
     logins: tuple[HomePart, ...] = ()
     home_parts: tuple[HomePart, ...] = ()
     files: Mapping[str, HomeFile] = field(default_factory=dict)
+    acts: bool = False
     again: tuple[str, ...] = ()
     hopeless: bytes = b""
     refused: tuple[str, ...] = ()

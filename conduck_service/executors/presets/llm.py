@@ -40,7 +40,10 @@ LLM = Preset(
     program="llm",
     arguments=("prompt", "--no-stream", "--no-log", "--json", "--hide-reasoning"),
     policies={
-        "ask": Policy(reach="nothing: it has no tools"),
+        "ask": Policy(
+            reach="nothing: it has no tools; in a turn that names a folder for files "
+            "we write there, and read text below the working folder, as it asks"
+        ),
     },
     read=_read,
     model=("--model", "{model}"),
@@ -87,11 +90,13 @@ LLM = Preset(
         "--extract*",
         "--xl",
     ),
+    acts=True,
     holds_itself=True,
     homepage="https://github.com/simonw/llm",
     tried_with="0.36",
     notes=(
-        "It has no tools: it hands no files back, and cannot open those of a message.",
+        "It has no tools: files are read and written for it by us, when the model asks "
+        "for that in its reply as it is told to. Small models often do not.",
         "Models of your own, or behind another address, stand in "
         "extra-openai-models.yaml: name it in home_files, with the place "
         ".config/io.datasette.llm/extra-openai-models.yaml.",
