@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tests.bench import config
+from tests.bench import config, engines
 from tests.bench.lane import table
 from tests.bench.lane.figures import PROMISES
 from tests.bench.lane.rows import LaneRow
 from tests.bench.page import PAGE, page, read, rounds
 from tests.bench.round import FOLDER
+
+PARTS = (FOLDER, config.FOLDER, engines.FOLDER)
 
 
 def test_the_page_is_made_from_the_newest_rounds() -> None:
@@ -15,7 +17,7 @@ def test_the_page_is_made_from_the_newest_rounds() -> None:
 
 
 def test_every_row_has_its_peer_of_the_same_run() -> None:
-    for path in [*rounds(), *rounds(config.FOLDER)]:
+    for path in [path for folder in PARTS for path in rounds(folder)]:
         content, rows = read(path)
         assert [row.name for row in rows] == content["order"]
         for row in rows:
@@ -27,7 +29,7 @@ def test_every_row_has_its_peer_of_the_same_run() -> None:
 
 
 def test_no_promise_is_missed_in_the_newest_round() -> None:
-    for folder in (FOLDER, config.FOLDER):
+    for folder in PARTS:
         for path in rounds(folder)[-1:]:
             _content, rows = read(path)
             assert [row.name for row in rows if not row.is_met] == []

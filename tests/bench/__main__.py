@@ -1,7 +1,7 @@
 """Run the measurements, write the rounds and the page, say what was missed.
 
-usage: python -m tests.bench [chat] [config] [lane]; all of them without a word. The
-page keeps the newest round of a part that is not run.
+usage: python -m tests.bench [chat] [config] [engines] [lane]; all of them without a
+word. The page keeps the newest round of a part that is not run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.bench import config, memory, models, page, turns
+from tests.bench import config, engines, memory, models, page, turns, upstream
 from tests.bench.lane import run as lane
 from tests.bench.round import FOLDER, Row, save
 
@@ -33,6 +33,11 @@ def chat_round() -> list[str]:
 def config_round() -> list[str]:
     """Measure the check of configs; return the names of the missed promises."""
     return _round(config.MEASUREMENTS, config.FOLDER)
+
+
+def engines_round() -> list[str]:
+    """Measure turns of engines; return the names of the promises that were missed."""
+    return _round(engines.MEASUREMENTS | upstream.MEASUREMENTS, engines.FOLDER)
 
 
 def _round(
@@ -56,7 +61,12 @@ def lane_round() -> list[str]:
     return [row.name for row in rows if not row.is_met]
 
 
-PARTS = {"lane": lane_round, "chat": chat_round, "config": config_round}
+PARTS = {
+    "lane": lane_round,
+    "chat": chat_round,
+    "config": config_round,
+    "engines": engines_round,
+}
 
 
 def main(words: list[str]) -> int:

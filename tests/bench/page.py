@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.bench import config
+from tests.bench import config, engines
 from tests.bench.lane.table import section
 from tests.bench.round import FOLDER, Row
 from tests.support.trace import REFERENCE
@@ -40,6 +40,23 @@ scope that inherits it, all of it in Python. What limits `--version`: importing 
 """
 
 
+ENGINES_HEAD = """
+## Engines
+
+The engines are real ones, and the model behind them is a script that answers at once.
+An engine's own time is taken within the turn: a shell script stands in its place, which
+notes when the engine begins and when it has ended. What the server behind `http` takes
+itself is taken by asking it directly. Only what is installed where the round was taken
+has a row.
+"""
+
+ENGINES_LIMITS = """
+What limits our share: two processes to start, a home of the turn's own to make and to
+clear away, and the rules of confinement, which are looked up for each turn. What limits
+`http`: a connection of its own for each request, and a thread switch at each end.
+"""
+
+
 def rounds(folder: Path = FOLDER) -> list[Path]:
     """Return the files of all rounds of chat, or of another part, oldest first."""
     return sorted(folder.glob("*.json"))
@@ -56,6 +73,8 @@ def page() -> str:
     parts = [HEAD, *_table(rounds()[-1]), LIMITS]
     if checks := rounds(config.FOLDER):
         parts += [CONFIG_HEAD, *_table(checks[-1]), CONFIG_LIMITS]
+    if turns := rounds(engines.FOLDER):
+        parts += [ENGINES_HEAD, *_table(turns[-1]), ENGINES_LIMITS]
     written, lane = "\n".join(parts), section()
     return f"{written}\n{lane}" if lane else written
 

@@ -58,7 +58,10 @@ def brain(folder: Path, write: Write) -> Callable[[Asked], Reply]:
     """
 
     def think(asked: Asked) -> Reply:
-        turns = asked.json.get("messages") or asked.json.get("input") or []
+        kinds = ("messages", "input", "contents")
+        turns: list[Any] = next(
+            (asked.json[kind] for kind in kinds if kind in asked.json), []
+        )
         said = [
             text
             for turn in turns

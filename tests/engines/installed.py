@@ -10,13 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.presets.recording import ENGINES, about, program_of
+from tests.presets.recording import BY_NAME, ENGINES, about, program_of
 
 WANTED = os.environ.get("ENGINES_WANTED", "").split()
 """Engines that have to be there; without the variable, those that are."""
 
 SECONDS = 300.0
 """For one install."""
+
+EACH = [
+    pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in sorted(BY_NAME)
+]
+"""Every engine; the tests of one run one after the other, since they install it."""
 
 
 def need(engine: str) -> Path:

@@ -42,19 +42,21 @@ class Bench:
         """Say whether the engine has a tool to read, write or run a command."""
         return about(self.engine).get("tools", {}).get(kind) is not None
 
-    @property
-    def writes(self) -> bool:
-        """Whether the engine can hand files back."""
-        return BY_NAME[self.engine].acts or self.has_tool("write")
-
     def write(self, words: str, path: Path, content: str) -> Reply:
-        """Return what a model says that writes a file of whole lines."""
-        if not BY_NAME[self.engine].acts:
-            return Reply(
-                words, calls=(self.call("write", path=str(path), content=content),)
-            )
-        place = path.relative_to(self.service.folder)
-        return Reply(f"{words}\n```write_file {place}\n{content.rstrip()}\n```")
+        """Return what a model says that has whole lines to write into a file.
+
+        It is to be asked again until the file is there, since some engines want the
+        folder to be made first.
+        """
+        if path.exists():
+            return Reply(words)
+        if BY_NAME[self.engine].acts:
+            place = path.relative_to(self.service.folder)
+            return Reply(f"{words}\n```write_file {place}\n{content.rstrip()}\n```")
+        if self.has_tool("folder") and not path.parent.exists():
+            return Reply(words, calls=(self.call("folder", path=str(path.parent)),))
+        call = self.call("write", path=str(path), content=content)
+        return Reply(words, calls=(call,))
 
     def call(self, kind: str, **places: str) -> ToolCall:
         """Return a call of the engine's own tool."""

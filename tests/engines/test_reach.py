@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conduck_service.executors.confinement.policy import what_is_in_force
+from tests.engines.installed import EACH
 from tests.engines.serving import Bench, serving
 from tests.presets.recording import BY_NAME
 from tests.support.lane import new_outbound
@@ -23,7 +24,7 @@ req = pytest.mark.req
 CANARY = "canary-27182818284"
 
 
-@pytest.fixture(params=sorted(BY_NAME))
+@pytest.fixture(params=EACH)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.engines.installed import need
+from tests.engines.installed import EACH, need
 from tests.presets.recording import BY_NAME, Recorded, record, recorded_cases
 from tests.presets.test_golden import told, told_of
 
@@ -23,7 +23,7 @@ def kinds(stdout: bytes) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("engine", sorted(BY_NAME))
+@pytest.mark.parametrize("engine", EACH)
 def test_a_drawn_case_comes_out_the_same_again(engine: str) -> None:
     need(engine)
     preset = BY_NAME[engine]
