@@ -9,6 +9,7 @@ import secrets
 import sys
 from pathlib import Path
 
+_SHALLOW = 12
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -16,8 +17,9 @@ def remove_all(path: Path, *, dir_fd: int | None = None) -> bool:
     """Remove what stands at a path, and say whether nothing is left there.
 
     Links are removed and never followed, folders that nobody may enter are made
-    enterable, and no depth is too deep: every folder's content is moved up
-    before the folder is removed, so that two descriptors are enough.
+    enterable, and no depth is too deep: what is left of a usual tree that was
+    removed the quick way is moved up, folder by folder, before each is removed, so
+    that a few descriptors are enough.
 
     Args:
         path: Where it is.
@@ -45,6 +47,7 @@ def _remove_folder(path: str, dir_fd: int | None) -> None:
     numbers = itertools.count()
     token = secrets.token_hex(8)  # no name in there can be taken by chance
     try:
+        _remove_shallow(root, _SHALLOW)
         while names := _names(root):
             for name in names:
                 if not _unlink(name, root):
@@ -52,6 +55,28 @@ def _remove_folder(path: str, dir_fd: int | None) -> None:
     finally:
         os.close(root)
     os.rmdir(path, dir_fd=dir_fd)
+
+
+def _remove_shallow(folder: int, depth: int) -> None:
+    """Remove what is in a folder as far as nothing stands in the way.
+
+    Args:
+        folder: Its descriptor.
+        depth: How many levels below it are looked at.
+    """
+    with os.scandir(folder) as entries:
+        found = [(item.name, item.is_dir(follow_symlinks=False)) for item in entries]
+    for name, is_folder in found:
+        with contextlib.suppress(OSError):
+            if not is_folder:
+                os.unlink(name, dir_fd=folder)
+            elif depth:
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+                try:
+                    _remove_shallow(inner, depth - 1)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=folder)
 
 
 def _move_up(name: str, root: int, token: str, numbers: itertools.count[int]) -> None:
