@@ -26,6 +26,9 @@ from tests.support.upstreams import KEY, upstream_document
 LITELLM = ENGINES / "litellm" / "bin" / "litellm"
 """PyPI's ``litellm[proxy]`` in an environment of its own."""
 
+PROXY_KEY = f"sk-{KEY}-of-the-whole-proxy"
+"""LiteLLM does not start without one, nor with a weak one."""
+
 ROUNDS = 60
 WARM = 10
 START_SECONDS = 120.0
@@ -87,7 +90,7 @@ def _medians(root: Path, *, litellm: bool) -> tuple[float, float, float]:
 def _ask(url: str, model: str) -> None:
     """Send one request on a connection of its own, as ``send_turn`` does."""
     body = json.dumps(json.loads(BODY) | {"model": model})
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {PROXY_KEY}"}
     where = urlsplit(url)
     connection = http.client.HTTPConnection(
         where.hostname or "", where.port, timeout=60
@@ -141,6 +144,7 @@ def _litellm(root: Path, url: str) -> Iterator[str]:
         "HOME": str(root),
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LITELLM_LOG": "ERROR",
+        "LITELLM_MASTER_KEY": PROXY_KEY,
     }
     argv = [str(LITELLM), "--config", str(config), "--host", "127.0.0.1"]
     with (root / "litellm.log").open("wb") as log:

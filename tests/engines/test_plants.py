@@ -32,7 +32,7 @@ def test_no_file_of_the_folder_runs_or_steers_the_engine(
 ) -> None:
     """Confinement is off: it would hide what the engine itself starts."""
     barred = BY_NAME[engine].barred
-    plants = {**COMMON, **OF_ENGINE[engine]}
+    plants = {**COMMON, **OF_ENGINE.get(engine, {})}
     with (
         model_server(Reply("stolen")) as thief,
         serving(engine, tmp_path, confine="off") as bench,
