@@ -50,7 +50,8 @@ def _share(engine: str, root: Path) -> Row:
     script.write_text(_TIMED.format(log=_LOG, program=program_of(engine)), "utf-8")
     script.chmod(0o755)
     try:
-        with serving(engine, root, program=str(script)) as bench:
+        reads = _environment_of(script)
+        with serving(engine, root, program=str(script), confine_read=reads) as bench:
             for _ in range(2):
                 _turn(bench)
             turns = [_turn(bench) for _ in range(ROUNDS)]
@@ -70,6 +71,14 @@ def _share(engine: str, root: Path) -> Row:
         samples=ROUNDS,
         notes={"worst_ms": round(max(turn - own for turn, own in turns) * 1000, 1)},
     )
+
+
+def _environment_of(script: Path) -> list[str]:
+    """Return the places of Python that an engine in Python is found with."""
+    python = script.with_name("python")
+    if not python.exists():
+        return []
+    return [str(script.parent.parent), str(python.resolve().parent.parent)]
 
 
 def _turn(bench: Bench) -> tuple[float, float]:

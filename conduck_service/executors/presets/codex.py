@@ -96,6 +96,8 @@ CODEX = Preset(
         "-c",
         "features.goals=false",
         "-c",
+        "skills.bundled.enabled=false",
+        "-c",
         # A JSON text is a basic string of TOML too.
         f"developer_instructions={json.dumps(STANDING_INSTRUCTIONS)}",
     ),
