@@ -85,6 +85,10 @@ class ChatIngress:
         except OSError as error:
             raise StartError(why_not_bound(self._port, error, _FEWER)) from error
 
+    def answers(self, seconds: float) -> bool:
+        """Say whether connections are attended to."""
+        return self._server.answers(seconds)
+
     def close_doors(self) -> None:
         """Refuse new connections from now on."""
         self._server.close_doors()

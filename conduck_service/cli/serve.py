@@ -16,6 +16,7 @@ import click
 
 from conduck_service.base import logs
 from conduck_service.base.memory import give_back_large_blocks
+from conduck_service.base.notify import ServiceManager
 from conduck_service.base.processes import start_supervisor
 from conduck_service.base.redaction import Redactor
 from conduck_service.base.safefiles import LockHeldError, SafeFileError
@@ -88,20 +89,18 @@ def serve(
         state_option: The option of this command that names another state.
         on_ready: Called once when requests are accepted, with the addresses.
     """
+    manager = ServiceManager.take(os.environ)
     try:
         with owned_state(state) as instance:
             daemon = _build(path, state, instance, level)
-            _run(daemon, on_ready)
+            _run(daemon, on_ready, manager)
     except LockHeldError as error:
         remedy = f"stop that process, or choose another folder with {state_option}"
-        give_up(f"{error.path}: {error.reason}; {remedy}")
-    except SafeFileError as error:
-        give_up(str(error))
-    except HopelessStartError as error:
-        give_up(str(error))
+        _fail(manager, f"{error.path}: {error.reason}; {remedy}", EXIT_HOPELESS)
+    except (SafeFileError, HopelessStartError) as error:
+        _fail(manager, str(error), EXIT_HOPELESS)
     except StartError as error:
-        click.echo(f"open-conduit: {error}", err=True)
-        sys.exit(EXIT_REFUSED)
+        _fail(manager, str(error), EXIT_REFUSED)
 
 
 def _build(path: Path, state: Path, instance: str, level: int) -> Daemon:
@@ -117,7 +116,8 @@ def _build(path: Path, state: Path, instance: str, level: int) -> Daemon:
     print_problems(path, loaded.problems)
     if loaded.document is None:
         supervisor.close()
-        give_up(f"{click.format_filename(path)}: the config cannot be used")
+        name = click.format_filename(path)
+        raise HopelessStartError(f"{name}: the config cannot be used")
     return Daemon(
         loaded.document,
         paths=Paths(config=path.parent, state=state),
@@ -129,11 +129,14 @@ def _build(path: Path, state: Path, instance: str, level: int) -> Daemon:
     )
 
 
-def _run(daemon: Daemon, on_ready: OnReady) -> None:
+def _run(daemon: Daemon, on_ready: OnReady, manager: ServiceManager) -> None:
     arrivals = _listen_for_signals()
     daemon.start()
+    manager.tell_ready(f"serving at {' '.join(daemon.addresses)}")
+    manager.watch(daemon.is_well)
     on_ready(daemon.addresses)
     os.read(arrivals, 1)
+    manager.tell_stopping("running turns come to their end")
     daemon.begin_stop()
     threading.Thread(target=_hurry, args=(arrivals, daemon), daemon=True).start()
     daemon.finish_stop()
@@ -163,6 +166,13 @@ def _do_nothing(_number: int, _frame: FrameType | None) -> None:
 def _hurry(arrivals: int, daemon: Daemon) -> None:
     os.read(arrivals, 1)
     daemon.hurry_stop()
+
+
+def _fail(manager: ServiceManager, message: str, status: int) -> NoReturn:
+    """End with a status, and the reason where ``systemctl status`` shows it too."""
+    manager.tell_status(message)
+    click.echo(f"open-conduit: {message}", err=True)
+    sys.exit(status)
 
 
 def give_up(message: str) -> NoReturn:

@@ -9,6 +9,7 @@ import operator
 import os
 import resource
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -155,6 +156,14 @@ class Daemon:
     def addresses(self) -> tuple[str, ...]:
         """Where the listeners are."""
         return tuple(ingress.address for ingress in self._ingresses)
+
+    def is_well(self, seconds: float) -> bool:
+        """Say whether every listener attends to its connections; takes no longer."""
+        end = time.monotonic() + seconds
+        return all(
+            ingress.answers(max(0.0, end - time.monotonic()))
+            for ingress in self._ingresses
+        )
 
     def begin_stop(self) -> None:
         """Refuse new turns, decline queued ones, and give running ones the grace."""

@@ -156,6 +156,13 @@ class Ingress(Protocol):
         """
         ...
 
+    def answers(self, seconds: float) -> bool:
+        """Say whether it attends to what comes in; it has so many seconds to find out.
+
+        A service manager starts a daemon anew that does not.
+        """
+        ...
+
     def close_doors(self) -> None:
         """Refuse new requests from now on; running ones go on."""
         ...

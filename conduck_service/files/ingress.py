@@ -105,6 +105,10 @@ class FilesIngress:
         for helper in self._helpers:
             helper.start()
 
+    def answers(self, seconds: float) -> bool:
+        """Say whether connections are attended to."""
+        return self._server.answers(seconds)
+
     def close_doors(self) -> None:
         """Refuse new connections from now on."""
         self._server.close_doors()

@@ -100,6 +100,11 @@ class ConnectionLoop:
         """Close the listener and idle kept connections; returns when that is done."""
         self._call(self._close_listener)
 
+    def answers(self, seconds: float) -> bool:
+        """Say whether the loop comes round within this time."""
+        came_round = threading.Event()
+        return self._post(came_round.set) and came_round.wait(seconds)
+
     def take_back(self, sock: socket.socket, received: bytearray) -> None:
         """Take a connection over that is good for another request, from any thread.
 

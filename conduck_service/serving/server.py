@@ -117,6 +117,11 @@ class Server:
         self._exchanges.open(self._loop)
         self._loop.start()
 
+    def answers(self, seconds: float) -> bool:
+        """Say whether connections are attended to, once that is known or in time."""
+        loop = self._loop
+        return loop is not None and loop.answers(seconds)
+
     def close_doors(self) -> None:
         """Stop listening and keeping; what is connected is still served."""
         if self._loop is not None:

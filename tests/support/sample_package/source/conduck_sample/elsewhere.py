@@ -98,6 +98,11 @@ class Bell:
         value = self._context.secret(self._entry.config.secret)
         note("bell", entry=self._entry.name, secret=value)
 
+    def answers(self, seconds: float) -> bool:
+        """It waits for nobody."""
+        del seconds
+        return True
+
     def close_doors(self) -> None:
         """Do nothing."""
 
