@@ -20,6 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config", "secrets", "executors", "chat", "files", "toolbelt"}),
     frozenset({"runtime"}),
     frozenset({"daemon"}),
+    frozenset({"pairing"}),
     frozenset({"doctor"}),
     frozenset({"selftest"}),
     frozenset({"cli"}),

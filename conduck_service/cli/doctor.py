@@ -20,6 +20,7 @@ from conduck_service.cli.options import (
 from conduck_service.cli.output import EXIT_REFUSED, print_json
 from conduck_service.cli.progress import progress, safe
 from conduck_service.doctor.areas import AREAS
+from conduck_service.doctor.context import Public
 from conduck_service.doctor.finding import Level
 from conduck_service.doctor.opening import open_context
 from conduck_service.doctor.run import NOT_MADE, Row, examine
@@ -90,7 +91,7 @@ def command(
         where.environment,
         may_resolve=check_secrets,
         may_turn=turn,
-        public=(address, files_address),
+        public=Public(chat=address, lane=files_address),
     )
     rows: list[Row] = []
     with progress(is_quiet=as_json) as begin:

@@ -33,6 +33,7 @@ _COMMANDS = {
     "demo": "conduck_service.cli.demo",
     "doctor": "conduck_service.cli.doctor",
     "init": "conduck_service.cli.init.command",
+    "pair": "conduck_service.cli.pair.command",
     "secret": "conduck_service.cli.secret.group",
     "selftest": "conduck_service.cli.selftest",
     "serve": "conduck_service.cli.serve",

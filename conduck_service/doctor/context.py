@@ -109,6 +109,22 @@ class Engine:
         return self.binding.config
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public:
+    """Addresses at which the app reaches the service, through whatever stands there.
+
+    Attributes:
+        chat: That of a chat listener; empty when none is known.
+        lane: That of its file lane; empty when none is known.
+        scope: Id of the scope that they lead to; empty for the first with a
+            listener.
+    """
+
+    chat: str = ""
+    lane: str = ""
+    scope: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DoctorContext:
     """What checks know.
@@ -125,7 +141,7 @@ class DoctorContext:
         redactor: Learns every secret that is resolved.
         may_resolve: Whether secrets may be asked for.
         may_turn: Whether engines may be asked for answers.
-        public: Addresses at which the app reaches chat, and the file lane.
+        public: Addresses at which the app reaches them.
     """
 
     config: Path
@@ -138,7 +154,7 @@ class DoctorContext:
     redactor: Redactor
     may_resolve: bool = False
     may_turn: bool = False
-    public: tuple[str, str] = ("", "")
+    public: Public = Public()
 
     @cached_property
     def chats(self) -> list[Chat]:
@@ -183,17 +199,25 @@ class DoctorContext:
         Raises:
             NotMadeError: The secret may not be asked for, or cannot be had.
         """
+        value, peer = self.credential_of(listener), listener.peer
+        is_chat = isinstance(listener, Chat)
+        return peer.with_token(value) if is_chat else peer.with_password(value)
+
+    def credential_of(self, listener: Listener) -> str:
+        """Return the token or the password of a listener.
+
+        Raises:
+            NotMadeError: The secret may not be asked for, or cannot be had.
+        """
         if not self.may_resolve:
             raise NotMadeError(NEEDS_SECRETS)
-        is_chat = isinstance(listener, Chat)
         config = listener.entry.config
+        is_chat = isinstance(listener, Chat)
         name = config.token_secret if is_chat else config.password_secret
         try:
-            value = self.vault(listener.scope).resolve((name,))[name]
+            return self.vault(listener.scope).resolve((name,))[name]
         except SecretError:
             raise NotMadeError("its secret cannot be had") from None
-        peer = listener.peer
-        return peer.with_token(value) if is_chat else peer.with_password(value)
 
     def lane_of(self, scope: Scope) -> Lane | None:
         """Return the lane that serves the folder of a scope, its own or one above."""

@@ -10,7 +10,7 @@ from conduck_service.base.redaction import Redactor
 from conduck_service.config.check import Checked, check_document
 from conduck_service.config.load import read
 from conduck_service.daemon.registry import build_registry
-from conduck_service.doctor.context import DoctorContext
+from conduck_service.doctor.context import DoctorContext, Public
 from conduck_service.doctor.service import find_service
 
 
@@ -21,7 +21,7 @@ def open_context(
     *,
     may_resolve: bool = False,
     may_turn: bool = False,
-    public: tuple[str, str] = ("", ""),
+    public: Public = Public(),  # noqa: B008 - it is frozen
 ) -> DoctorContext:
     """Return the context for a config file and a state directory.
 
@@ -34,7 +34,7 @@ def open_context(
         environment: The variables of this process.
         may_resolve: Whether secrets may be asked for.
         may_turn: Whether engines may be asked for answers.
-        public: Addresses at which the app reaches chat, and the file lane.
+        public: Addresses at which the app reaches them.
     """
     service = find_service(state)
     if service is not None and service.environment is not None:

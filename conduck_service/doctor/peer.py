@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import socket
 import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from urllib.parse import urlsplit
 
 from conduck_service.base.jsonio import JsonError, JsonValue, parse
@@ -20,8 +22,30 @@ MOST_BYTES = 16 << 20
 """The app reads no more of an answer."""
 
 
+class Silence(Enum):
+    """Why there is no answer."""
+
+    NO_NAME = "the name of the host is not known"
+    NOBODY = "nobody listens there"
+    TLS = "the certificate or the encryption is not accepted"
+    TIMEOUT = "no answer in time"
+    CLOSED = "the connection was closed without an answer"
+    NO_WAY = "the host cannot be reached"
+    NO_REQUEST = "it cannot be asked this"
+
+
 class PeerError(Exception):
-    """Raised when there is no answer at all; the text says why in a few words."""
+    """Raised when there is no answer at all; the text says why in a few words.
+
+    Attributes:
+        why: The same for programs.
+        detail: What more is known.
+    """
+
+    def __init__(self, why: Silence, detail: str = "") -> None:
+        super().__init__(f"{why.value}: {detail}" if detail else why.value)
+        self.why = why
+        self.detail = detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +172,7 @@ class Peer:
             response = connection.getresponse()
             content = response.read(MOST_BYTES)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise PeerError(_reason(error)) from None
+            raise _silence(error) from None
         known = {name.lower(): value for name, value in response.getheaders()}
         seconds = time.monotonic() - begin
         return Reply(
@@ -156,15 +180,19 @@ class Peer:
         )
 
 
-def _reason(error: Exception) -> str:
+def _silence(error: Exception) -> PeerError:
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return PeerError(Silence.TIMEOUT)
     if isinstance(error, ConnectionRefusedError):
-        return "nobody listens there"
+        return PeerError(Silence.NOBODY)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return PeerError(Silence.TLS, error.verify_message)
     if isinstance(error, ssl.SSLError):
-        return "the certificate or the encryption is not accepted"
+        return PeerError(Silence.TLS)
+    if isinstance(error, socket.gaierror):
+        return PeerError(Silence.NO_NAME)
     if isinstance(error, http.client.HTTPException | ConnectionError):
-        return "the connection was closed without an answer"
+        return PeerError(Silence.CLOSED)
     if isinstance(error, OSError):
-        return "the host cannot be reached"
-    return "it cannot be asked this"
+        return PeerError(Silence.NO_WAY)
+    return PeerError(Silence.NO_REQUEST)

@@ -6,7 +6,7 @@ import contextlib
 import socket
 
 from conduck_service.chat.app import COMPLETIONS, MODELS
-from conduck_service.doctor.peer import PeerError
+from conduck_service.doctor.peer import PeerError, Silence
 from conduck_service.selftest.case import OURS, BrokenError, Case, Subject
 
 SECONDS = 15.0
@@ -36,7 +36,7 @@ def _exchange(subject: Subject, head: str, body: bytes = b"") -> bytes:
     except TimeoutError:
         raise BrokenError("the connection is not closed after the answer") from None
     except OSError:
-        raise PeerError("nobody listens there") from None
+        raise PeerError(Silence.NOBODY) from None
     return b"".join(pieces)
 
 

@@ -90,7 +90,10 @@ def _medians(root: Path, *, litellm: bool) -> tuple[float, float, float]:
 def _ask(url: str, model: str) -> None:
     """Send one request on a connection of its own, as ``send_turn`` does."""
     body = json.dumps(json.loads(BODY) | {"model": model})
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {PROXY_KEY}"}
+    headers = {
+        "Content-Type": "application/json",
+        "Authorization": f"Bearer {PROXY_KEY}",
+    }
     where = urlsplit(url)
     connection = http.client.HTTPConnection(
         where.hostname or "", where.port, timeout=60

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.certificates import certificate
 from tests.support.model_reply import Reply
 from tests.support.model_server import model_server
 from tests.support.service import user
@@ -17,17 +17,6 @@ from tests.support.upstreams import asking
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="openssl makes the certificate"
 )
-
-
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """Return a new certificate for ``localhost`` that signs itself, and its key."""
-    made, key = folder / "certificate.pem", folder / "key.pem"
-    options = "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost"
-    argv = ["openssl", *options.split(), "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run(
-        [*argv, "-keyout", str(key), "-out", str(made)], check=True, capture_output=True
-    )
-    return made, key
 
 
 @pytest.mark.req("B-EXECUTOR-03")

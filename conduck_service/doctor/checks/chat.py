@@ -15,7 +15,7 @@ from conduck_service.doctor.context import (
     NotMadeError,
 )
 from conduck_service.doctor.finding import Declared, Finding, Level
-from conduck_service.doctor.peer import Peer, PeerError, Reply
+from conduck_service.doctor.peer import Peer, PeerError, Reply, Silence
 from conduck_service.doctor.run import Area, Check
 
 MODELS = "/v1/models"
@@ -94,7 +94,7 @@ def state_of_port(context: DoctorContext, listener: Listener) -> str:
     try:
         reply = listener.peer.ask("GET", MODELS, seconds=5)
     except PeerError as error:
-        if "nobody listens" in str(error):
+        if error.why is Silence.NOBODY:
             return "silent"
         return _stranger(listener.port)
     is_on = context.service.is_on(listener.port) if context.service else None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from conduck_service.doctor.checks.chat import (
     COMPLETIONS,
@@ -13,67 +16,48 @@ from conduck_service.doctor.checks.chat import (
     large_body,
     model_ids,
 )
+from conduck_service.doctor.checks.lane_trial import Trial
+from conduck_service.doctor.checks.public_findings import (
+    ANSWERED,
+    CAUSES,
+    PUBLIC_BODY_LIMIT,
+    PUBLIC_DIFFERS,
+    PUBLIC_HOST_REFUSED,
+    PUBLIC_KEEPS_BODY,
+    PUBLIC_LOGIN_LOST,
+    PUBLIC_METHODS,
+    PUBLIC_NO_NAME,
+    PUBLIC_OTHER_LOGIN,
+    PUBLIC_SILENT,
+    PUBLIC_STALE,
+    PUBLIC_TLS,
+    PUBLIC_TURN,
+    PUBLIC_UNREACHABLE,
+)
 from conduck_service.doctor.context import (
     NEEDS_SERVICE,
+    Chat,
     DoctorContext,
+    Lane,
     Listener,
     NotMadeError,
 )
-from conduck_service.doctor.finding import Declared, Finding, Level
-from conduck_service.doctor.peer import Peer, PeerError, Reply
+from conduck_service.doctor.finding import Finding
+from conduck_service.doctor.peer import Peer, PeerError, Reply, Silence
 from conduck_service.doctor.run import Area, Check
+from conduck_service.doctor.turns import PONG, answer_of, ask_turn, has_pong, user
 
-_CAUSES = ("service_down", "chat_silent", "chat_port_taken")
-_LANE_CAUSES = ("service_down", "lane_silent", "lane_port_taken")
+L = TypeVar("L", bound=Listener)
 
-PUBLIC_UNREACHABLE = Declared(
-    code="public_unreachable",
-    level=Level.FAIL,
-    text="the public address cannot be reached",
-    remedy="see whether the tunnel or the proxy runs and has its certificate",
-)
-_REACHED = ("public_unreachable", *_CAUSES, *_LANE_CAUSES)
-PUBLIC_STALE = Declared(
-    code="public_stale",
-    level=Level.FAIL,
-    text="the public address is answered by a front that does not reach the service",
-    remedy="start the tunnel anew and pair with its new address, or correct the port "
-    "that the proxy passes on to",
-    depends_on=_REACHED,
-)
-PUBLIC_HOST_REFUSED = Declared(
-    code="public_host_refused",
-    level=Level.FAIL,
-    text="what stands at the public address refuses the request before the service "
-    "sees it",
-    remedy="let the front pass every request on; the service has a gate of its own",
-    depends_on=_REACHED,
-)
-PUBLIC_DIFFERS = Declared(
-    code="public_differs",
-    level=Level.FAIL,
-    text="the public address does not answer as the service does on this machine",
-    remedy="let the front pass on to this service, with the Authorization header",
-    depends_on=(*_REACHED, "public_stale", "public_host_refused"),
-)
-PUBLIC_KEEPS_BODY = Declared(
-    code="public_keeps_body",
-    level=Level.FAIL,
-    text="behind the public address a refused request makes the next one fail",
-    remedy="let the front read requests whole before it passes them on",
-    depends_on=(*_REACHED, "public_stale", "public_host_refused", "public_differs"),
-)
-PUBLIC_BODY_LIMIT = Declared(
-    code="public_body_limit",
-    level=Level.FAIL,
-    text="a request as large as twenty photos does not pass the front",
-    remedy="raise its limit for bodies to at least 64 MiB (nginx: "
-    "client_max_body_size)",
-    depends_on=(*_REACHED, "public_stale", "public_host_refused", "public_differs"),
-)
-_ANSWERED = (*_REACHED, "public_stale", "public_host_refused", "public_differs")
 _LIMIT_BYTES = 20 << 20
 _FRONT_FAILED = range(500, 600)
+_ELSEWHERE = range(300, 400)
+_ABSENT = "/__conduck_absent_0123456789abcdef"
+_SILENT = {
+    Silence.NO_NAME: PUBLIC_NO_NAME,
+    Silence.TLS: PUBLIC_TLS,
+    Silence.TIMEOUT: PUBLIC_SILENT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +74,28 @@ class Address:
         """That of the listener."""
         return (self.listener.subject,)
 
+    def signed_in(self, context: DoctorContext) -> Peer:
+        """Return the address as the app asks it."""
+        local = context.signed_in(self.listener)
+        return Peer(self.peer.base, local.authorization)
+
 
 def _addresses(context: DoctorContext) -> Sequence[Address]:
-    chat, lane = context.public
+    public = context.public
     found = []
-    if chat and context.chats:
-        listener = context.chats[0]
-        found.append(Address("public/chat", Peer(chat), listener, MODELS))
-    if lane and context.lanes:
-        absent = "/__conduck_absent_0123456789abcdef"
-        found.append(Address("public/files", Peer(lane), context.lanes[0], absent))
+    chat = _chosen(context.chats, public.scope)
+    lane = _chosen(context.lanes, "")
+    if public.scope:
+        lane = context.lane_of(chat.scope) if chat else None
+    if public.chat and chat:
+        found.append(Address("public/chat", Peer(public.chat), chat, MODELS))
+    if public.lane and lane:
+        found.append(Address("public/files", Peer(public.lane), lane, _ABSENT))
     return found
+
+
+def _chosen(listeners: Sequence[L], scope: str) -> L | None:
+    return next((x for x in listeners if scope in {"", x.scope.id}), None)
 
 
 def _look_at_answer(context: DoctorContext, address: Address) -> Iterator[Finding]:
@@ -110,14 +105,19 @@ def _look_at_answer(context: DoctorContext, address: Address) -> Iterator[Findin
     try:
         reply = address.peer.ask("GET", address.path)
     except PeerError as error:
-        yield PUBLIC_UNREACHABLE.found(address.subject, str(error))
+        what = _SILENT.get(error.why, PUBLIC_UNREACHABLE)
+        detail = error.detail if error.why in _SILENT else str(error)
+        yield what.found(address.subject, detail)
         return
+    is_ours = reply.status == 401 and reply.body == _local(address).body
     detail = f"status {reply.status}"
     if reply.status in _FRONT_FAILED:
         yield PUBLIC_STALE.found(address.subject, detail)
     elif reply.status == 403:
         yield PUBLIC_HOST_REFUSED.found(address.subject, detail)
-    elif reply.status != 401 or reply.body != _local(address).body:
+    elif reply.status in _ELSEWHERE or (reply.status == 401 and not is_ours):
+        yield PUBLIC_OTHER_LOGIN.found(address.subject, detail)
+    elif not is_ours:
         yield PUBLIC_DIFFERS.found(address.subject, detail)
 
 
@@ -130,31 +130,77 @@ def _local(address: Address) -> Reply:
 
 def _look_at_pass(context: DoctorContext, address: Address) -> Iterator[Finding]:
     """Sign in through the front, and compare what is answered."""
-    local = context.signed_in(address.listener)
-    peer = Peer(address.peer.base, local.authorization)
+    local, peer = context.signed_in(address.listener), address.signed_in(context)
     try:
         here, there = (x.ask("GET", address.path) for x in (local, peer))
     except PeerError as error:
         raise NotMadeError(str(error)) from None
-    if here.status != there.status or model_ids(here) != model_ids(there):
+    if there.status == 401 != here.status:
+        yield PUBLIC_LOGIN_LOST.found(address.subject)
+    elif here.status != there.status or model_ids(here) != model_ids(there):
         yield PUBLIC_DIFFERS.found(address.subject, f"status {there.status}")
 
 
 def _look_at_body(context: DoctorContext, address: Address) -> Iterator[Finding]:
-    if address.path != MODELS:
-        raise NotMadeError("uploads have their own limit")
-    if not is_body_forgotten(address.peer.with_token("conduck-doctor-wrong-token")):
-        yield PUBLIC_KEEPS_BODY.found(address.subject)
-    local = context.signed_in(address.listener)
-    peer = Peer(address.peer.base, local.authorization)
+    peer = address.signed_in(context)
+    if isinstance(address.listener, Chat):
+        if not is_body_forgotten(address.peer.with_token("conduck-doctor-wrong-token")):
+            yield PUBLIC_KEEPS_BODY.found(address.subject)
+        asked = ("POST", COMPLETIONS, large_body(_LIMIT_BYTES), {400})
+    else:
+        asked = ("PUT", *_large_file(address.listener), {200, 201, 204})
+    method, path, body, wanted = asked
     try:
-        body = large_body(_LIMIT_BYTES)
-        reply = peer.ask("POST", COMPLETIONS, body, headers=JSON, seconds=300)
+        reply = peer.ask(method, path, body, headers=JSON, seconds=300)
     except PeerError as error:
         yield PUBLIC_BODY_LIMIT.found(address.subject, str(error))
         return
-    if reply.status != 400:
+    finally:
+        if method == "PUT":
+            with contextlib.suppress(PeerError):
+                context.signed_in(address.listener).ask("DELETE", path)
+    if reply.status not in wanted:
         yield PUBLIC_BODY_LIMIT.found(address.subject, f"status {reply.status}")
+
+
+def _large_file(listener: Listener) -> tuple[str, bytes]:
+    assert isinstance(listener, Lane)
+    size = min(_LIMIT_BYTES, listener.config.max_upload_bytes)
+    return f"/__conduck_probe_{secrets.token_hex(4)}_large.bin", bytes(size)
+
+
+def _look_at_methods(context: DoctorContext, address: Address) -> Iterator[Finding]:
+    """Do through the front what the app's own test of the lane does."""
+    if not isinstance(address.listener, Lane):
+        raise NotMadeError("chat has two routes only")
+    trial = Trial(address.listener, address.signed_in(context))
+    try:
+        for finding in trial.findings():
+            yield PUBLIC_METHODS.found(address.subject, finding.message)
+            return
+    except PeerError as error:
+        yield PUBLIC_METHODS.found(address.subject, str(error))
+    finally:
+        trial.clear()
+
+
+def _look_at_turn(context: DoctorContext, address: Address) -> Iterator[Finding]:
+    if not isinstance(address.listener, Chat):
+        raise NotMadeError("files need no turn")
+    if not context.may_turn:
+        raise NotMadeError("it asks for a turn (--turn)")
+    model = address.listener.config.default_id
+    try:
+        reply = ask_turn(address.signed_in(context), [user(PONG)], model=model)
+    except PeerError as error:
+        yield PUBLIC_TURN.found(address.subject, str(error))
+        return
+    answer = answer_of(reply)
+    if answer is None:
+        words = f"status {reply.status} {reply.code}".strip()
+        yield PUBLIC_TURN.found(address.subject, words)
+    elif not has_pong(answer):
+        yield PUBLIC_TURN.found(address.subject, "the answer is another one")
 
 
 PUBLIC: Area[Address] = Area(
@@ -165,27 +211,46 @@ PUBLIC: Area[Address] = Area(
             "answer",
             "strangers are refused there as here",
             (
+                PUBLIC_NO_NAME,
+                PUBLIC_TLS,
+                PUBLIC_SILENT,
                 PUBLIC_UNREACHABLE,
                 PUBLIC_STALE,
                 PUBLIC_HOST_REFUSED,
+                PUBLIC_OTHER_LOGIN,
                 PUBLIC_DIFFERS,
             ),
             _look_at_answer,
-            (*_CAUSES, *_LANE_CAUSES),
+            CAUSES,
         ),
         Check(
             "pass",
             "the owner is let in there as here",
-            (PUBLIC_DIFFERS,),
+            (PUBLIC_DIFFERS, PUBLIC_LOGIN_LOST),
             _look_at_pass,
-            _ANSWERED,
+            ANSWERED,
         ),
         Check(
             "body",
             "a request as large as twenty photos passes",
             (PUBLIC_KEEPS_BODY, PUBLIC_BODY_LIMIT),
             _look_at_body,
-            _ANSWERED,
+            ANSWERED,
+        ),
+        Check(
+            "methods",
+            "the file lane does through it what the app asks",
+            (PUBLIC_METHODS,),
+            _look_at_methods,
+            (*ANSWERED, "public_body_limit"),
+        ),
+        Check(
+            "turn",
+            "a turn is answered through it",
+            (PUBLIC_TURN,),
+            _look_at_turn,
+            ANSWERED,
         ),
     ),
 )
+"""A stranger's answer is compared first: no other server is to see a credential."""

@@ -1,0 +1,1 @@
+"""``open-conduit pair``: the code that the app scans."""

@@ -1,0 +1,1 @@
+"""The setup code that the app scans: addresses it accepts, the code, its picture."""
