@@ -103,7 +103,10 @@ def test_a_body_of_twenty_photos_arrives(front: Fronted) -> None:
 
 
 def test_a_refusal_arrives_though_its_body_was_not_read(front: Fronted) -> None:
-    """A stranger's body is not read to its end, so that of a turn in words is tried."""
+    """And the next request is not lost, be it on the same connection or told not to be.
+
+    A stranger's body is not read to its end, so that of a turn in words is tried.
+    """
     connection = http.client.HTTPSConnection(
         "localhost", front.chat_port, context=front.trusted, timeout=30
     )

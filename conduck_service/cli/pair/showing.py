@@ -109,7 +109,7 @@ def show(to: Destination, picture: Picture) -> None:
     if to.is_seen:
         fitting = picture.within(_columns()) or picture
         for line in fitting.in_terminal():
-            click.echo(line, color=True)
+            click.echo(line)
         _say_when_cut(fitting)
 
 

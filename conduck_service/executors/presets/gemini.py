@@ -171,5 +171,7 @@ GEMINI = Preset(
         "GEMINI.md and .env files in it have no effect.",
         "Of an answer that a limit of tokens cuts off it does not tell; colours and "
         "other control sequences are taken out of every answer.",
+        "While the system confines it on Linux, @path brings nothing along: it looks "
+        "for such a file from the root folder, which it may not list.",
     ),
 )
