@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ req = pytest.mark.req
 
 def nothing_wrong(_text: str) -> list[Diagnostic]:
     return []
+
+
+def judging(
+    verdicts: Iterator[list[Diagnostic]],
+) -> Callable[[str], list[Diagnostic]]:
+    return lambda _text: next(verdicts, [])
 
 
 def plan(root: Path) -> Plan:
@@ -180,3 +187,18 @@ def test_a_refused_setup_forgets_its_own_values_only(tmp_path: Path) -> None:
     with pytest.raises(SetupError):
         set_up(plan(root), root / "config/config.json", environment, at_last_wrong)
     assert held(ring) == {other: "theirs"}
+
+
+def test_signals_are_as_before_when_it_is_over(tmp_path: Path) -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    assert signal.SIG_IGN not in before
+    wrong = [Diagnostic(pointer=(), code="c", message="m", remedy="r")]
+    for found in (wrong, []):
+        # The second verdict is about the whole config.
+        verdicts = iter([[], found])
+        path = tmp_path / "config/config.json"
+        with contextlib.suppress(SetupError):
+            set_up(plan(tmp_path), path, variables(NO_KEYRING), judging(verdicts))
+        assert path.exists() is (found == [])
+        assert [signal.getsignal(number) for number in numbers] == before

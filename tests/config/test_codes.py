@@ -50,6 +50,7 @@ def codes_in_code() -> set[str]:
 
 def documented() -> list[str]:
     text = (REFERENCE / "errors.md").read_text("utf-8").split(HEADING)[1]
+    text = text.split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
     return [code for row in rows for code in re.findall(r"`(\w+)`", row)]
 

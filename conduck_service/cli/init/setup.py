@@ -146,8 +146,9 @@ def set_up(
 @contextmanager
 def _undone_on_failure() -> Iterator[ExitStack]:
     """Yield a stack of what takes back what was done; it runs on failure only."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+        if before[number] is not signal.SIG_IGN:  # nohup
             signal.signal(number, _break_off)
     undo = ExitStack()
     try:
@@ -157,6 +158,9 @@ def _undone_on_failure() -> Iterator[ExitStack]:
             signal.signal(number, signal.SIG_IGN)
         undo.close()
         raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _break_off(_number: int, _frame: FrameType | None) -> NoReturn:
