@@ -66,7 +66,7 @@ def _share(engine: str, root: Path) -> Row:
         peer=round(own * 1000, 1),
         peer_name="the engine's own time in the same turns",
         unit="ms, median",
-        ratio=round(ours / own, 3),
+        ratio=round(ours / own, 5),
         bound=BOUND,
         samples=ROUNDS,
         notes={"worst_ms": round(max(turn - own for turn, own in turns) * 1000, 1)},
