@@ -6,8 +6,10 @@ import dataclasses
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -152,6 +154,39 @@ def test_the_table_of_ps_is_read_whatever_is_in_it() -> None:
     assert found[1].started == "Tue Dec  1 09:05:00 2026"
     assert [item.pid for item in family(found, MARKER, "home.")] == [501, 502]
     assert [item.pid for item in family(found, MARKER, "homely.")] == [1504]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the environment of /proc")
+def test_a_process_that_becomes_another_program_is_seen_all_the_while(
+    marker: str, tmp_path: Path
+) -> None:
+    again = tmp_path / "again"
+    again.write_text('#!/bin/sh\nsleep 0.01\nexec "$0"\n')
+    again.chmod(0o700)
+    environment = {"PATH": os.defpath, MARKER: marker}
+    with subprocess.Popen([again], env=environment) as process:
+        until = time.monotonic() + 1.5
+        seen = [
+            snapshot([process.pid])
+            for _ in iter(lambda: time.monotonic() < until, False)
+        ]
+        process.kill()
+    assert all(marker.encode() in found.environment for (found,) in seen)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the environment of /proc")
+def test_a_process_without_an_environment_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], env={}) as process:
+        try:
+            line = Path(f"/proc/{process.pid}/cmdline")
+            wait_until(lambda: b"sleep" in line.read_bytes())
+            monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it waits"))
+            (found,) = snapshot([process.pid])
+            assert found.environment == b""
+        finally:
+            process.kill()
 
 
 def test_the_dead_are_not_in_the_table(sleep: Sleep, marker: str) -> None:

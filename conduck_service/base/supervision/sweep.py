@@ -23,6 +23,9 @@ GIVE_UP = 10.0
 """Seconds of killing after which a process that will not die is left alone."""
 
 _PAUSE = 0.02
+_EXEC_LIMIT = 0.2
+_EXEC_PAUSE = 0.0005
+_KERNEL_THREAD = 0x200000
 _PS_LIMIT = 10.0
 _PROC = Path("/proc")
 _PS_LINE = re.compile(
@@ -153,19 +156,34 @@ def _from_proc(pids: Sequence[int]) -> list[Process]:
         with contextlib.suppress(OSError):  # it has gone, or is not ours
             if folder.stat().st_uid != os.geteuid():
                 continue
-            stat = (folder / "stat").read_text("latin-1").rpartition(")")[2].split()
-            if stat[0] in "ZX":
-                continue
-            found.append(
-                Process(
-                    pid=int(folder.name),
-                    parent=int(stat[1]),
-                    group=int(stat[2]),
-                    started=stat[19],
-                    environment=(folder / "environ").read_bytes(),
-                )
-            )
+            process = _read(folder)
+            if process is not None:
+                found.append(process)
     return found
+
+
+def _read(folder: Path) -> Process | None:
+    """Return the process of a folder of /proc, or nothing when it is dead.
+
+    While a process becomes another program its environment reads as empty. Then
+    it has no addresses yet either, unlike the environment of one that has none.
+    """
+    give_up = time.monotonic() + _EXEC_LIMIT
+    while True:
+        environment = (folder / "environ").read_bytes()
+        stat = (folder / "stat").read_text("latin-1").rpartition(")")[2].split()
+        if stat[0] in "ZX":
+            return None
+        is_empty = stat[47] == stat[48] != "0" or int(stat[6]) & _KERNEL_THREAD
+        if environment or is_empty or time.monotonic() > give_up:
+            return Process(
+                pid=int(folder.name),
+                parent=int(stat[1]),
+                group=int(stat[2]),
+                started=stat[19],
+                environment=environment,
+            )
+        time.sleep(_EXEC_PAUSE)
 
 
 def _from_ps(pids: Sequence[int]) -> list[Process]:
