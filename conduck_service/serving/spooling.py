@@ -20,6 +20,8 @@ BUFFER = 256 * 1024
 _PIPE = 1024 * 1024
 _PIPE_WORTHWHILE = 128 * 1024
 """Bytes from which on a pipe costs less than copying through our memory."""
+_WRITE_OUT = 16 * 1024 * 1024
+"""Bytes after which the disk may begin to write, while more are coming."""
 
 # Not every file system, and not every kernel, moves pages of a pipe.
 _NO_SPLICE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
@@ -50,6 +52,28 @@ def spool(intake: Intake, descriptor: int, size: int) -> Iterator[int]:
         BodyCut: The peer has closed, half-closed or reset the connection.
         OSError: The file does not take them.
     """
+    waiting = 0
+    for moved in _move(intake, descriptor, size):
+        waiting += moved
+        if waiting >= _WRITE_OUT:
+            _begin_to_write_out(descriptor, waiting)
+            waiting = 0
+        yield moved
+
+
+def _begin_to_write_out(descriptor: int, size: int) -> None:
+    """Have the disk begin with the last bytes, and do not wait for it.
+
+    Left alone the kernel would keep them in memory until the file is brought to
+    the disk at its end, and all of it would then be waited for at once.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):  # not every file system takes advice
+            start = os.lseek(descriptor, 0, os.SEEK_CUR) - size
+            os.posix_fadvise(descriptor, start, size, os.POSIX_FADV_DONTNEED)
+
+
+def _move(intake: Intake, descriptor: int, size: int) -> Iterator[int]:
     early = intake.take_early(size)
     if early:
         write_all(descriptor, early)

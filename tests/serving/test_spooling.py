@@ -134,6 +134,29 @@ def test_a_body_of_known_length_is_stored(
         assert body.leftover == b""
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="takes no advice")
+@pytest.mark.usefixtures("way")
+def test_the_disk_begins_to_write_before_the_end(
+    senders: list[Sender], file: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def advise(descriptor: int, start: int, size: int, advice: int) -> None:
+        assert (descriptor, advice) == (file, os.POSIX_FADV_DONTNEED)
+        assert os.fstat(file).st_size == start + size
+        asked.append((start, size))
+        raise OSError(errno.EINVAL, "this disk takes no advice")
+
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    body = body_of(senders, content(40 * MIB), length=40 * MIB)
+    os.write(file, b"ahead ")
+    assert body.read_to(file, 40 * MIB) == 40 * MIB
+    assert asked[0][0] == len(b"ahead ")
+    assert asked[1][0] == sum(asked[0])
+    assert 32 * MIB <= sum(size for _, size in asked) <= 40 * MIB
+    assert stored(file) == b"ahead " + content(40 * MIB)
+
+
 @pytest.mark.parametrize("pieces", [1, 2, 700])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_body_in_chunks_is_stored(
