@@ -20,6 +20,7 @@ from pathlib import Path
 from conduck_service.base.ids import new_id
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.domain.conversation import TRANSFER_LINE, Conversation, TextPart
+from conduck_service.domain.filename import is_taken_by_app
 
 WRITE = "write_file"
 READ = "read_file"
@@ -34,8 +35,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# Names with these are not offered to anybody; the standing instructions say so.
-_UNUSABLE = re.compile(r"^[.-]|[\x00-\x1f\x7f/\\'\"`$\[\]!]")
+# JSON may hold half of a pair, and no path can.
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class RefusedError(Exception):
@@ -107,7 +108,7 @@ class FileActions:
         head, _, name = path.removeprefix("./").rpartition("/")
         if head != self._target:
             raise RefusedError(f"write to {self._target}/NAME, and nowhere else")
-        if not name or _UNUSABLE.search(name):
+        if not is_taken_by_app(name):
             raise RefusedError("use a plain name for the file")
         return _steps(head), name
 
@@ -130,7 +131,7 @@ def _steps(path: str) -> list[str]:
     """
     steps = path.split("/")
     is_usable = all(step and step[0] != "." and "\0" not in step for step in steps)
-    return steps if is_usable else []
+    return steps if is_usable and _HALF_PAIR.search(path) is None else []
 
 
 def _text(arguments: Mapping[str, JsonValue], name: str) -> str:

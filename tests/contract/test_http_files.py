@@ -127,6 +127,12 @@ def test_the_tool_is_there_for_messages_that_name_a_folder(
         "talk-5/f/ca\0nary.txt",
         "talk-5/f/ca\\nary.txt",
         "talk-5/f/" + "x" * 300,
+        "talk-5/f/canary\ud800.txt",
+        "talk-5/\ud800/canary.txt",
+        "talk-5/f/ canary.txt",
+        "talk-5/f/canary.txt ",
+        "talk-5/f/canary\u202etxt",
+        "talk-5/f/canary\u00a0.txt",
     ],
 )
 def test_nothing_is_written_anywhere_else(upstreams: Upstreams, path: str) -> None:

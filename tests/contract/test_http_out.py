@@ -118,6 +118,9 @@ def test_any_other_status_is_a_failure(
     assert "canary-words" not in run.response.text + upstreams.service.log
 
 
+PIECE = b'data: {"choices": [{"index": 0, "delta": {"content": "po"}}]}\n\n'
+
+
 @pytest.mark.req("C-RESP-15", "C-RESP-17")
 @pytest.mark.parametrize(
     "data",
@@ -141,6 +144,16 @@ def test_any_other_status_is_a_failure(
         b'{"object": "error", "message": "x"}',
         b'data: {"choices": [{"delta": {"content": "x"}}]\n\ndata: [DONE]\n\n',
         b"data: 1\n\ndata: [DONE]\n\n",
+        *(
+            PIECE + event + b"\n\ndata: [DONE]\n\n"
+            for event in (
+                b'event: error\ndata: {"reason": "overloaded"}',
+                b'data: {"message": "overloaded", "code": 503}',
+                b'data: {"detail": "overloaded"}',
+                b'data: {"object": "error", "choices": null}',
+                b'data: {"type": "error", "choices": []}',
+            )
+        ),
     ],
 )
 def test_a_success_that_is_none_is_a_failure(upstreams: Upstreams, data: bytes) -> None:

@@ -17,7 +17,8 @@ from conduck_service.doctor.context import (
 )
 from conduck_service.doctor.finding import Declared, Finding, Level
 from conduck_service.doctor.run import Area, Check
-from conduck_service.files.outbound import OUTBOUND, is_taken_by_app
+from conduck_service.domain.filename import is_taken_by_app
+from conduck_service.files.outbound import OUTBOUND
 from conduck_service.files.upkeep.folder import find_faults
 from conduck_service.files.upkeep.retention import Retention
 

@@ -10,7 +10,7 @@ from typing import Any
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.domain.execution import FailureCode, Finish, Usage
 from conduck_service.executors.http.exchange import Response
-from conduck_service.executors.http.stream import StreamError, assemble
+from conduck_service.executors.http.stream import StreamError, assemble, tells_failure
 from conduck_service.executors.results import LENIENT
 from conduck_service.extension.executor import Failed
 
@@ -56,12 +56,10 @@ def read_reply(response: Response) -> Reply | Failed:
         return Failed(FailureCode.ENGINE_ERROR, "the response cannot be read")
     if not isinstance(body, dict):
         return Failed(FailureCode.ENGINE_ERROR, "the response is no object")
-    if body.get("error") is not None:
+    if tells_failure(body):
         if _is_overflow(body):
             return Failed(FailureCode.CONTEXT_TOO_LONG)
         return Failed(FailureCode.ENGINE_ERROR, "an error with status 200")
-    if _tells_failure(body):
-        return Failed(FailureCode.ENGINE_ERROR, "a failure with status 200")
     return _choice_of(body)
 
 
@@ -94,12 +92,6 @@ def _is_overflow(body: JsonValue) -> bool:
     if isinstance(inner, dict):
         told += [inner.get(key) for key in ("code", "type", "message")]
     return any(isinstance(words, str) and _OVERFLOW.search(words) for words in told)
-
-
-def _tells_failure(body: dict[str, Any]) -> bool:
-    """Say whether a body has the member ``failed``, on top or in a part of its own."""
-    parts = [body, *(part for part in body.values() if isinstance(part, dict))]
-    return any(bool(part.get("failed")) for part in parts)
 
 
 def _choice_of(body: dict[str, Any]) -> Reply | Failed:

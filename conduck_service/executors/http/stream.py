@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conduck_service.base.jsonio import JsonValue
@@ -35,7 +35,7 @@ def assemble(data: bytes) -> JsonValue:
         StreamError: It is no stream of a chat completion, or breaks off.
     """
     answer = _Answer()
-    for event in _events(data.decode("utf-8", "replace")):
+    for name, event in _events(data.decode("utf-8", "replace")):
         if event == "[DONE]":
             return answer.body()
         try:
@@ -44,26 +44,43 @@ def assemble(data: bytes) -> JsonValue:
             raise StreamError("an event is not JSON") from None
         if not isinstance(value, dict):
             raise StreamError("an event is no object")
-        if value.get("error") is not None or value.get("failed"):
-            return value
+        if name == "error" or tells_failure(value):
+            return {**value, "error": value.get("error") or value}
         answer.add(value)
     if answer.finish is None:
         raise StreamError("the stream has no end")
     return answer.body()
 
 
-def _events(text: str) -> Iterator[str]:
-    """Yield the data of each event; one that no blank line ends is none."""
-    data: list[str] = []
+def tells_failure(body: Mapping[str, JsonValue]) -> bool:
+    """Say whether an object tells an error, in any of the usual ways.
+
+    Servers put it under ``error``, mark an object as one, say ``failed`` on top or in
+    a part of its own, or send a bare message in the place of choices.
+    """
+    parts = [body, *(part for part in body.values() if isinstance(part, Mapping))]
+    return (
+        body.get("error") is not None
+        or "error" in (body.get("object"), body.get("type"))
+        or any(bool(part.get("failed")) for part in parts)
+        or ("choices" not in body and not {"message", "detail"}.isdisjoint(body))
+    )
+
+
+def _events(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and data of each event; one that no blank line ends is none."""
+    name, data = "", list[str]()
     for line in _LINE_END.split(text):
         if not line:
             if data:
-                yield "\n".join(data)
-            data = []
+                yield name, "\n".join(data)
+            name, data = "", []
         elif line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
+        elif line.startswith("event:"):
+            name = line[6:].strip()
     if data == ["[DONE]"]:
-        yield "[DONE]"
+        yield name, "[DONE]"
 
 
 class _Answer:

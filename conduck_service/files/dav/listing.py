@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from conduck_service.domain.filename import is_taken_by_app
 from conduck_service.files.dav.conditions import is_not_modified
 from conduck_service.files.dav.multistatus import HEAD, HEADERS, TAIL, Rows
 from conduck_service.files.dav.propfind import read_depth, read_query
 from conduck_service.files.disk.paths import Flaw, Place, flaw_of, is_plain, quoted
 from conduck_service.files.disk.tree import Tree, found_at, is_served
 from conduck_service.files.errors import from_system
-from conduck_service.files.outbound import is_outbound, is_taken_by_app
+from conduck_service.files.outbound import is_outbound
 from conduck_service.files.request import Answer, LaneRequest
 
 _log = logging.getLogger(__name__)
