@@ -104,8 +104,8 @@ def check_document(
     except JsonError as error:
         found = [explained(text, error)]
         return Checked(document=None, problems=found, registry=registry)
-    private = [base] if state_dir is None else [base, state_dir]
-    into = Decoding(base=base)
+    private = (base,) if state_dir is None else (base, state_dir)
+    into = Decoding(base=base, private=private)
     # Strict shape and defaults first; then folders and packages, which bring in
     # what the rest is about.
     settings = DOCUMENT.decode(value, (), into)

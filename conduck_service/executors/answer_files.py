@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
+
+from conduck_service.executors.beneath import open_folder, read_file
 
 
 def answer_size(path: Path) -> int:
@@ -20,15 +21,7 @@ def read_answer(path: Path, limit: int) -> bytes:
     """Return what stands in the answer file, at most ``limit`` bytes of it.
 
     Raises:
-        OSError: It cannot be read, or is no regular file. A link could lead to
-            anything the daemon may read, a pipe would be waited for.
+        OSError: It cannot be read, or is no regular file.
     """
-    with open(path, "rb", opener=_open_strictly) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("not a regular file")
-        # None is what a file says that would have to be waited for.
-        return file.read(limit) or b""
-
-
-def _open_strictly(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    with open_folder(path.parent, ()) as folder:
+        return read_file(folder, path.name, limit)

@@ -274,7 +274,6 @@ def _check(binding: Binding, scope: Scope, into: Decoding) -> None:
         config.confine,
         (config.confine_read, config.confine_write),
         config.cwd,
-        scope,
         into,
     )
     check_folder(binding, scope, into)

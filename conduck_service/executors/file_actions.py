@@ -12,15 +12,14 @@ import binascii
 import contextlib
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from conduck_service.base.ids import new_id
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.domain.conversation import TRANSFER_LINE, Conversation, TextPart
 from conduck_service.domain.filename import is_taken_by_app
+from conduck_service.executors.beneath import FOLDER, open_folder, read_file
 
 WRITE = "write_file"
 READ = "read_file"
@@ -31,8 +30,6 @@ DONE = "done: "
 MOST_READ = 262_144
 """Bytes of a file that are read; a model has no use for more at once."""
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 # JSON may hold half of a pair, and no path can.
@@ -93,7 +90,7 @@ class FileActions:
     def _write(self, arguments: Mapping[str, JsonValue]) -> str:
         folder, name = self._place(_text(arguments, "path"))
         data = _data(arguments)
-        with _opened(self._root, folder, make=True) as target:
+        with open_folder(self._root, folder, make=True) as target:
             _put(self._scratch(self._root), target, name, data)
         return f"{DONE}{len(data)} bytes are in {self._target}/{name}"
 
@@ -116,12 +113,14 @@ class FileActions:
         steps = _steps(_text(arguments, "path").removeprefix("./"))
         if not steps:
             raise RefusedError("use a path below the working folder, without ..")
-        with _opened(self._root, steps[:-1], make=False) as folder:
-            data, is_whole = _content(folder, steps[-1])
+        with open_folder(self._root, steps[:-1]) as folder:
+            data = read_file(folder, steps[-1], MOST_READ + 1)
         if b"\0" in data:
             raise RefusedError("the file holds no text")
-        text = data.decode("utf-8", "replace")
-        return text if is_whole else f"{text}\n[cut off after {MOST_READ} bytes]"
+        text = data[:MOST_READ].decode("utf-8", "replace")
+        if len(data) <= MOST_READ:
+            return text
+        return f"{text}\n[cut off after {MOST_READ} bytes]"
 
 
 def _steps(path: str) -> list[str]:
@@ -152,44 +151,13 @@ def _data(arguments: Mapping[str, JsonValue]) -> bytes:
         raise RefusedError("content_base64 is no base64") from None
 
 
-@contextmanager
-def _opened(root: Path, steps: list[str], *, make: bool) -> Iterator[int]:
-    """Open a folder below another one for the block, never through a link.
-
-    Args:
-        root: Where the way begins.
-        steps: Names on the way.
-        make: Whether folders that are missing are made, as the umask says.
-    """
-    descriptor = os.open(root, _FOLDER)
-    try:
-        for step in steps:
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(step, dir_fd=descriptor)
-            above, descriptor = descriptor, os.open(step, _FOLDER, dir_fd=descriptor)
-            os.close(above)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _content(folder: int, name: str) -> tuple[bytes, bool]:
-    descriptor = os.open(name, _FILE, dir_fd=folder)
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RefusedError("that is no file")
-        data = file.read(MOST_READ + 1) or b""
-    return data[:MOST_READ], len(data) <= MOST_READ
-
-
 def _put(scratch: Path, folder: int, name: str, data: bytes) -> None:
     """Put a file into a folder, whole or not at all.
 
     It grows in a private folder of the turn, which is cleared away with the turn even
     after a crash. What stands under the name is replaced; a link is not followed.
     """
-    source = os.open(scratch, _FOLDER)
+    source = os.open(scratch, FOLDER)
     draft = new_id("file")
     try:
         with os.fdopen(os.open(draft, _NEW, 0o666, dir_fd=source), "wb") as file:

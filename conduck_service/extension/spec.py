@@ -36,16 +36,20 @@ class Decoding:
     Attributes:
         base: Folder that relative paths are resolved against (B-PATH-13).
         problems: Every diagnostic found, in the order of finding.
+        private: Folders of the service itself, which no engine is let into.
         looked_up: What was looked up outside of the document, by question.
     """
 
     base: Path
     problems: list[Diagnostic] = field(default_factory=list)
+    private: tuple[Path, ...] = ()
     looked_up: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def own(self, base: Path | None = None) -> Decoding:
         """Return a part of this pass with problems of its own."""
-        return Decoding(base=base or self.base, looked_up=self.looked_up)
+        return Decoding(
+            base=base or self.base, private=self.private, looked_up=self.looked_up
+        )
 
     def look_up(self, question: Hashable, find: Callable[[], A]) -> A:
         """Return what is found outside of the document, looking once in a pass.

@@ -104,15 +104,19 @@ def test_a_confinement_that_fails_later_is_a_failed_turn(
 def test_folders_that_hold_our_config_are_not_given(tmp_path: Path) -> None:
     engine = stub(tmp_path)
     lists: dict[str, Any] = {
-        "confine_read": [".", "..", "../folder"],
-        "confine_write": ["/"],
+        "confine_read": [".", "..", "../folder", "secrets.json", "../state/private"],
+        "confine_write": ["/", "../state"],
     }
     config = document({"agent": binding(engine, confine="auto", **lists)}, free_port())
     base = "scopes/0/bindings/0/config"
-    assert check_config(tmp_path, config).errors == {
+    state = str(tmp_path / "state")
+    assert check_config(tmp_path, config, OPEN_CONDUIT_DATA_DIR=state).errors == {
         f"{base}/confine_read/0": "invalid_config",
         f"{base}/confine_read/1": "invalid_config",
+        f"{base}/confine_read/3": "invalid_config",
+        f"{base}/confine_read/4": "invalid_config",
         f"{base}/confine_write/0": "invalid_config",
+        f"{base}/confine_write/1": "invalid_config",
     }
     config = document({"agent": binding(engine, **lists)}, free_port())
     assert check_config(tmp_path, config).errors == {}

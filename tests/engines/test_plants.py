@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,30 @@ def plant(folder: Path, name: str, text: str, thief: str) -> None:
     path.write_text(text, "utf-8")
 
 
+def plant_repository(folder: Path, variables: Mapping[str, str]) -> None:
+    """Make a repository that runs a program whenever git compares a file."""
+    runs = f"touch {folder}/ran-git"
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=folder, env=variables, check=True)
+
+    git("init", "-q")
+    (folder / ".gitattributes").write_text("*.tracked filter=x diff=x\n")
+    (folder / "a.tracked").write_text("one")
+    git("add", "a.tracked", ".gitattributes")
+    (folder / "a.tracked").write_text("two")
+    for name in ("clean", "smudge", "process"):
+        git("config", f"filter.x.{name}", f"{runs}-{name}; cat")
+    git("config", "diff.x.textconv", f"{runs}-textconv; cat")
+    git("config", "diff.external", f"{runs}-diff")
+    git("config", "core.fsmonitor", f"{runs}-fsmonitor")
+    git("config", "core.hooksPath", str(folder / "hooks"))
+    hook = folder / "hooks/post-index-change"
+    hook.parent.mkdir()
+    hook.write_text(f"#!/bin/sh\n{runs}-hook\n")
+    hook.chmod(0o755)
+
+
 @pytest.mark.req("C-SEC-07")
 @pytest.mark.parametrize("engine", EACH)
 def test_no_file_of_the_folder_runs_or_steers_the_engine(
@@ -38,6 +64,7 @@ def test_no_file_of_the_folder_runs_or_steers_the_engine(
         serving(engine, tmp_path, confine="off") as bench,
     ):
         folder = bench.service.folder
+        plant_repository(folder, bench.service.environment)
         for name, text in plants.items():
             if not name.startswith(barred or ("\0",)):
                 plant(folder, name, text, thief.url)

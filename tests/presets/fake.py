@@ -20,7 +20,7 @@ from tests.support.service import Service, running
 
 _PROGRAM = """\
 #!{python} -IS
-import json, os, sys
+import json, os, shutil, sys
 home = os.environ["HOME"]
 names = [os.path.join(at, name) for at, _, files in os.walk(home) for name in files]
 run = {{
@@ -41,6 +41,12 @@ for name, text in this.get("writes", {{}}).items():
         os.unlink(path)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+for name, target in this.get("links", {{}}).items():
+    path = os.path.join(home, name)
+    shutil.rmtree(path, ignore_errors=True)
+    os.symlink(target, path)
+for name in this.get("pipes", ()):
+    os.mkfifo(os.path.join(home, name))
 sys.stdout.buffer.write(bytes.fromhex(this["stdout"]))
 sys.exit(this.get("status", 0))
 """

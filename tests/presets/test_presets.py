@@ -27,7 +27,6 @@ from conduck_service.executors.preset.input import is_sound
 from conduck_service.executors.preset.settings import (
     HOME_VARIABLES,
     PresetConfig,
-    is_refused,
     preset_spec,
 )
 from conduck_service.executors.presets import PRESETS
@@ -86,6 +85,13 @@ def test_no_policy_approves_everything(preset: Preset) -> None:
         "danger-full-access",
         "--approval-mode=yolo",
         "-y",
+        "-nf",
+        "-pc",
+        "-",
+        "--",
+        "--y",
+        "--y=true",
+        "--s",
     ],
 )
 def test_an_argument_that_widens_the_policy_is_refused(
@@ -99,15 +105,35 @@ def test_an_argument_that_widens_the_policy_is_refused(
 def test_the_policy_of_a_preset_is_its_own() -> None:
     words = {
         "claude_code": ("--tools", "--allowedTools", "--permission-mode=plan", "-r"),
-        "codex": ("-sworkspace-write", "--sandbox", 'sandbox_mode="x"', "-C"),
+        "codex": (
+            *("-sworkspace-write", "--sandbox", 'sandbox_mode="x"', "-C", "-c"),
+            *("--config=mcp_servers.e={}", "mcp_servers.e={}", "-cmcp_servers.e={}"),
+            *('notify=["/bin/sh"]', "--config=hooks.x=1", "--ignore-rules"),
+            *("shell_environment_policy.exclude=[]", 'web_search="live"'),
+            *("--config=features.x=true", "tools={x=true}", "projects.x=1"),
+        ),
+        "llm": ("-nf", "-nT", "--fragment=/x", "--system-fragment"),
+        "gemini": ("--y", "-my", "--e", "--s"),
     }
     for name, options in words.items():
         for word in options:
-            assert is_refused(word, BY_NAME[name].refused), word
-    assert not is_refused(
-        'model_provider="mine"', (*ESCALATING, *BY_NAME["codex"].refused)
-    )
-    assert not is_refused("-c", BY_NAME["codex"].refused)
+            assert decoded(BY_NAME[name], arguments=[word])[0] is INVALID, word
+
+
+def test_options_of_other_things_are_taken() -> None:
+    words = {
+        "codex": (
+            "--config",
+            'model_provider="mine"',
+            'model_providers.mine={name="mine", base_url="http://x", env_key="K"}',
+            "--config=model_reasoning_effort=high",
+        ),
+        "llm": ("--option", "temperature", "0.2", "-1"),
+        "vibe": ("--max-price", "2"),
+        "claude_code": ("--effort", "low", "--fallback-model=haiku"),
+    }
+    for name, options in words.items():
+        assert config_of(BY_NAME[name], arguments=list(options)).arguments == options
 
 
 @every

@@ -78,6 +78,44 @@ def test_a_login_that_was_renewed_is_kept(tmp_path: Path, replaces: bool) -> Non
         assert kept.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_login_is_not_taken_from_elsewhere(tmp_path: Path) -> None:
+    others = {LOGIN: "login", "other/auth.json": "of something else"}
+    run = {**PONG, "links": {".codex": str(tmp_path / "person/other")}}
+    with serving_fake(tmp_path, "codex", [run], logins=others) as fake:
+        assert fake.service.chat("ping") == "pong"
+        assert (fake.person / LOGIN).read_text() == "login"
+
+
+def test_a_login_is_not_replaced_by_nothing(tmp_path: Path) -> None:
+    run = {**PONG, "writes": {LOGIN: ""}, "replaces": True}
+    with serving_fake(tmp_path, "codex", [run], logins={LOGIN: "login"}) as fake:
+        assert fake.service.chat("ping") == "pong"
+        assert (fake.person / LOGIN).read_text() == "login"
+
+
+@pytest.mark.parametrize("engine", ["copilot", "pi", "vibe"])
+def test_a_pipe_in_the_place_of_a_report_is_not_waited_for(
+    tmp_path: Path, engine: str
+) -> None:
+    run = {**golden(engine, "pong"), "pipes": ["report"]}
+    with serving_fake(tmp_path, engine, [run]) as fake:
+        for _ in range(2):
+            fake.service.turn(user("ping"))
+        assert len(fake.runs) == 2
+
+
+def test_a_report_is_not_taken_from_elsewhere(tmp_path: Path) -> None:
+    report = {"text": "canary", "calls": [{"stopReason": "stop"}]}
+    run = golden("pi", "pong")
+    secret = tmp_path / "secret.json"
+    secret.write_text(json.dumps(report))
+    runs = [{**run, "writes": {"report": secret.read_text()}}]
+    runs += [{**run, "links": {"report": str(secret)}}]
+    with serving_fake(tmp_path, "pi", runs) as fake:
+        assert "canary" in fake.service.turn(user("ping")).text
+        assert "canary" not in fake.service.turn(user("ping")).text
+
+
 @req("C-RESP-11", "C-META-07")
 def test_a_bare_tool_turn_is_asked_for_words_once(tmp_path: Path) -> None:
     bare = golden("codex", "bare_tool")

@@ -20,14 +20,14 @@ class Verdict:
     errors: Mapping[str, str]
 
 
-def check_config(root: Path, config: dict[str, Any]) -> Verdict:
+def check_config(root: Path, config: dict[str, Any], **variables: str) -> Verdict:
     """Write a document into an empty folder and have the command check it."""
     service = prepared(root, config)
     done = subprocess.run(
         [*PROGRAM, "config", "check", "--json", str(root / "config/config.json")],
         capture_output=True,
         check=False,
-        env=service.environment,
+        env={**service.environment, **variables},
         timeout=30,
     )
     problems = json.loads(done.stdout)["problems"]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conduck_service.base.processes import Missing, find_mechanism
-from conduck_service.domain.scope import Scope
 from conduck_service.extension.kinds import Choice, FilePath, ListOf
 from conduck_service.extension.spec import Decoding, Field
 
@@ -41,7 +40,6 @@ def check_confinement(
     confine: str,
     lists: Sequence[Iterable[Path]],
     folder: Path | None,
-    scope: Scope,
     into: Decoding,
 ) -> None:
     """Note when a binding wants a confinement that would not hold.
@@ -50,8 +48,7 @@ def check_confinement(
         confine: The value of its key.
         lists: The paths of ``confine_read`` and ``confine_write``.
         folder: The working folder; None when the binding names none.
-        scope: The scope that it is in.
-        into: Takes the diagnostics; its base is the config directory.
+        into: Takes the diagnostics, and knows what is the service's own.
     """
     if confine == "off":
         return
@@ -62,26 +59,29 @@ def check_confinement(
             f"this machine cannot confine an engine: {found.why}",
             'install bubblewrap, or say "auto" and trust the engine with your files',
         )
-    if scope.source is not None:
-        return  # its base is a folder of work, not the one with our secrets
+    private = [_real(path) for path in into.private]
     for key, paths in zip(_LISTS, lists, strict=True):
-        for index, path in enumerate(paths):
-            if _holds(path, into.base):
-                _refuse_holding(("config", key, index), into)
-    if folder is not None and _holds(folder, into.base):
-        _refuse_holding(("config", "cwd"), into)
+        for index, path in enumerate(map(_real, paths)):
+            if any(_holds(path, own) or _holds(own, path) for own in private):
+                _refuse_private(("config", key, index), into)
+    if folder is not None and any(_holds(_real(folder), own) for own in private):
+        _refuse_private(("config", "cwd"), into)
 
 
-def _holds(path: Path, inner: Path) -> bool:
+def _real(path: Path) -> Path:
     # Not Path.resolve, which raises for a loop of links before Python 3.13.
-    outer, inner = Path(os.path.realpath(path)), Path(os.path.realpath(inner))
-    return outer == inner or outer in inner.parents
+    return Path(os.path.realpath(path))
 
 
-def _refuse_holding(at: tuple[str | int, ...], into: Decoding) -> None:
+def _holds(outer: Path, inner: Path) -> bool:
+    return inner.is_relative_to(outer)
+
+
+def _refuse_private(at: tuple[str | int, ...], into: Decoding) -> None:
     into.refuse(
         at,
         "invalid_config",
-        "the config directory is in this folder, and the secrets with it",
-        "name a folder that is only the engine's",
+        "this lets the engine into the folder of the config or of the state, and so to "
+        "the secrets",
+        "name a place that is only the engine's",
     )

@@ -31,6 +31,7 @@ from conduck_service.executors.preset.input import (
 from conduck_service.executors.preset.reading import BareToolTurn, judge, printed
 from conduck_service.executors.preset.settings import (
     HOME_VARIABLES,
+    NO_REPOSITORY,
     PresetConfig,
     preset_spec,
 )
@@ -201,8 +202,12 @@ class PresetExecutor:
             name: home.filled(value, config)
             for name, value in self._preset.environment.items()
         }
-        temporary = dict.fromkeys(HOME_VARIABLES[1:], str(home.temporary))
-        return {**given, "HOME": str(home.path), **temporary, **fixed}
+        own = {
+            **dict.fromkeys(HOME_VARIABLES[1:], str(home.temporary)),
+            "HOME": str(home.path),
+            NO_REPOSITORY: str(home.path / "no-repository"),
+        }
+        return {**given, **own, **fixed}
 
     def _round(self, turn: Turn, text: str, again: tuple[str, ...]) -> RunResult:
         with ExitStack() as stack:

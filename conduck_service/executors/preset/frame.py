@@ -153,10 +153,12 @@ ESCALATING = (
     "*auto-approve*",
     "*full-auto*",
     "*full-access*",
-    "-y",
     "--yes*",
 )
 """Words that no engine's extra arguments may hold (C-SEC-08)."""
+
+SHORTENED = ("-", "--", "-[!0-9-]*", "--?")
+"""Nor these: one word may hold several options of a letter, and the value of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +166,10 @@ class Preset:
     """An engine CLI.
 
     In arguments, environment and texts of files stand ``{model}`` and ``{steps}``
-    for values of the config, ``{home}``, ``{standing}`` and ``{side}`` for paths of
-    the turn: its home, a file with the standing instructions, and a place that does
-    not exist yet, for what the engine reports beside its output.
+    for values of the config, ``{withheld}`` for the variables of its ``secret_env``
+    (each a comma and the name in quotes), ``{home}``, ``{standing}`` and ``{side}`` for
+    paths of the turn: its home, a file with the standing instructions, and a place that
+    does not exist yet, for what the engine reports beside its output.
 
     The argv is program, arguments, those of the policy, model, steps, the config's
     own, ``again`` in a second round, ``last``, and the images.
@@ -201,7 +204,7 @@ class Preset:
         hopeless: What the engine prints each time it waits for a connection that it
             will not get; the second time ends the turn.
         refused: Patterns of words that the config's extra arguments may not hold,
-            beside ``ESCALATING``.
+            beside ``ESCALATING`` and ``SHORTENED``.
         barred: Places in the working folder where the engine would find programs or
             settings that its policy does not hold, whatever it is told. A chat may
             have put them there, so no turn starts while one is there.

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from conduck_service.base.jsonio import JsonValue
 from conduck_service.base.safefiles import SafeFileError, atomic_write
 from conduck_service.domain.standing import STANDING_INSTRUCTIONS
+from conduck_service.executors.beneath import open_folder, read_file
 from conduck_service.executors.preset.frame import HomeFile, HomePart, Preset
 from conduck_service.executors.preset.settings import PresetConfig
 
@@ -25,7 +26,7 @@ MOST_BYTES = 1_048_576
 
 _STANDING = "{standing}"
 _SIDE_FILE = "export.json"
-_PLACE = re.compile(r"\{(home|standing|side|model|steps)\}")
+_PLACE = re.compile(r"\{(home|standing|side|model|steps|withheld)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +58,19 @@ class TurnHome:
             "side": str(self.side),
             "model": config.command.model or "",
             "steps": str(config.max_steps),
+            "withheld": "".join(f',"{name}"' for name in config.command.secret_env),
         }
         return _PLACE.sub(lambda place: values[place[1]], text)
 
     def side_report(self) -> JsonValue:
         """Return the JSON that the engine left beside its output, or None."""
-        path = self.side / _SIDE_FILE if self.side.is_dir() else self.side
-        try:
-            return json.loads(_content(path))
-        except (OSError, ValueError, RecursionError):
-            return None
+        name = self.side.name
+        for *steps, file in ((name,), (name, _SIDE_FILE)):
+            try:
+                return json.loads(self._left_by_engine(steps, file))
+            except (OSError, ValueError, RecursionError):
+                continue
+        return None
 
     def give_back(self) -> None:
         """Put a login that the engine renewed to where the person has it.
@@ -75,12 +79,18 @@ class TurnHome:
         would lose the renewed token with the home, and so the login.
         """
         for link, target in self.links.items():
-            if link.is_symlink() or not link.is_file() or target.is_dir():
+            if link.is_symlink() or target.is_dir():
                 continue
+            *steps, name = link.relative_to(self.path).parts
             try:
-                atomic_write(target, _content(link).encode())
+                if login := self._left_by_engine(steps, name):
+                    atomic_write(target, login)
             except (OSError, ValueError, SafeFileError):
                 continue  # the person has to log in again, as without us
+
+    def _left_by_engine(self, steps: Sequence[str], name: str) -> bytes:
+        with open_folder(self.path, steps) as folder:
+            return _bounded(read_file(folder, name, MOST_BYTES + 1))
 
 
 def parts_of(preset: Preset, person: Path | None) -> Iterator[tuple[HomePart, Path]]:
@@ -185,8 +195,13 @@ def _laid_over(
 
 
 def _content(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
+    """Return the text of a file of the operator, which may lie behind links."""
+    real = Path(os.path.realpath(path))
+    with open_folder(real.parent, ()) as folder:
+        return _bounded(read_file(folder, real.name, MOST_BYTES + 1)).decode("utf-8")
+
+
+def _bounded(data: bytes) -> bytes:
     if len(data) > MOST_BYTES:
         raise ValueError("the file is too large")
-    return data.decode("utf-8")
+    return data

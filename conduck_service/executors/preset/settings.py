@@ -17,7 +17,12 @@ from conduck_service.executors.command_settings import (
     Argument,
     CommandConfig,
 )
-from conduck_service.executors.preset.frame import ESCALATING, Channel, Preset
+from conduck_service.executors.preset.frame import (
+    ESCALATING,
+    SHORTENED,
+    Channel,
+    Preset,
+)
 from conduck_service.extension.kinds import (
     Boolean,
     Choice,
@@ -47,6 +52,13 @@ _SHARED = (
 
 HOME_VARIABLES = ("HOME", "TMPDIR", "TMP", "TEMP")
 """Variables that point to the turn's own home, whatever the config says."""
+
+NO_REPOSITORY = "GIT_DIR"
+"""Names a repository that is not there, so that git obeys none.
+
+Engines ask git about the folder they start in, and the settings of a repository there
+may name commands, which would run with the engine's rights and not with its policy's.
+"""
 
 # Steps of a path, none of which is "." or "..".
 _STEP = r"(?:[^/.\x00]|\.[^/.\x00]|\.\.[^/\x00])[^/\x00]*"
@@ -120,8 +132,8 @@ class ExtraArgument(Kind):
             "invalid_config",
             "the argument belongs to the preset, or would let the engine do more "
             "than its policy says",
-            "leave it out, and choose a policy; an engine that is to run without one "
-            "is a command binding",
+            "leave it out, and choose a policy; write options in full, with two "
+            "dashes; an engine that is to run without a policy is a command binding",
         )
 
     def schema(self) -> Schema:
@@ -133,19 +145,18 @@ def is_refused(word: str, patterns: tuple[str, ...]) -> bool:
     """Say whether an extra argument matches one of the patterns, in any spelling.
 
     Option parsers know an option by several: in camel case, with ``_``, with its
-    value behind ``=``.
+    value behind ``=``; a setting may be such a value.
     """
-    name = word.partition("=")[0]
+    name, _, value = word.partition("=")
     return any(
         fnmatch.fnmatchcase(form, pattern)
-        for form in {_plain(word), _plain(name)}
+        for form in {_plain(word), _plain(name), _plain(value)}
         for pattern in patterns
+        if form
     )
 
 
 def _plain(word: str) -> str:
-    if re.match(r"-[^-]", word):
-        return word  # of short options the case matters
     word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", word)
     return word.replace("_", "-").lower()
 
@@ -180,9 +191,10 @@ def _of_the_engine(preset: Preset) -> Iterator[Field]:
     )
     yield Field(
         name="arguments",
-        kind=ListOf(ExtraArgument((*ESCALATING, *preset.refused))),
+        kind=ListOf(ExtraArgument((*ESCALATING, *SHORTENED, *preset.refused))),
         default=(),
-        doc="More arguments of the engine; none that widens its policy.",
+        doc="More arguments of the engine, options in full; none that widens its "
+        "policy.",
     )
     yield Field(
         name="home_files",
@@ -241,7 +253,7 @@ def _make(
     Raises:
         ValueError: Keys do not go together; the text is half a sentence.
     """
-    taken = {*preset.environment, *HOME_VARIABLES}
+    taken = {*preset.environment, *HOME_VARIABLES, NO_REPOSITORY}
     if taken & {*shared["env"], *shared["secret_env"]}:
         raise ValueError(_ENV_RULE.removesuffix("."))
     files = {**preset.files, **preset.policies[policy].files}

@@ -153,8 +153,6 @@ COPILOT = Preset(
     home_parts=(HomePart(path=".cache/copilot", writes=True, make=True),),
     again=("--continue",),
     refused=(
-        "-[!-]*",
-        "--",
         "--allow-*",
         "--available-tools",
         "--excluded-tools",

@@ -173,8 +173,6 @@ OPENCODE = Preset(
     again=("--continue",),
     barred=_BARRED,
     refused=(
-        "-[!-]*",
-        "--",
         "--auto",
         "--attach",
         "--dir",

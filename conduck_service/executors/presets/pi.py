@@ -160,8 +160,6 @@ PI = Preset(
     again=("--continue",),
     barred=(".pi/settings.json", ".pi/SYSTEM.md"),
     refused=(
-        "-[!-]*",
-        "--",
         "@*",
         "--mode",
         "--print",

@@ -114,7 +114,6 @@ VIBE = Preset(
     files={".vibe/AGENTS.md": STANDING_INSTRUCTIONS},
     again=("--continue",),
     refused=(
-        "-p*",
         "--prompt*",
         "--output*",
         "--agent",
@@ -126,7 +125,6 @@ VIBE = Preset(
         "--add-dir",
         "--workdir",
         "--worktree",
-        "-c*",
         "--continue",
         "--resume",
         "--setup",
