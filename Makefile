@@ -1,12 +1,13 @@
 # One line a job; what it does stands in scripts/.
 
-.PHONY: help setup run test check bench
+.PHONY: help setup run test check bench deb
 
 help:
 	@echo 'make setup   make .venv with the commands in it'
 	@echo 'make run     serve chat and files with the embedded demo engine'
 	@echo 'make test    run the tests'
 	@echo 'make check   lint, types, layers'
+	@echo 'make deb     make the package for Debian and its kin in build/'
 	@echo 'make bench   measure, and write docs/reference/performance.md'
 
 setup:
@@ -20,6 +21,9 @@ test: setup
 
 check: setup
 	@scripts/check
+
+deb: setup
+	@scripts/deb
 
 bench: setup
 	@scripts/bench

@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config", "secrets", "executors", "chat", "files", "toolbelt"}),
     frozenset({"runtime"}),
     frozenset({"daemon"}),
-    frozenset({"pairing"}),
+    frozenset({"pairing", "service"}),
     frozenset({"doctor"}),
     frozenset({"selftest"}),
     frozenset({"cli"}),

@@ -13,7 +13,7 @@ FUNCTION_LINES = 40
 SCRIPT_LINES = 30
 MODULES = sorted(
     path
-    for folder in ("conduck_service", "tests")
+    for folder in ("conduck_service", "packaging", "tests")
     for path in (ROOT / folder).rglob("*.py")
 )
 

@@ -37,6 +37,7 @@ _COMMANDS = {
     "secret": "conduck_service.cli.secret.group",
     "selftest": "conduck_service.cli.selftest",
     "serve": "conduck_service.cli.serve",
+    "service": "conduck_service.cli.service.group",
 }
 """Each command with the module that holds it, loaded when it is called."""
 

@@ -32,6 +32,7 @@ from conduck_service.daemon.daemon import Daemon, Paths
 from conduck_service.daemon.registry import build_registry
 from conduck_service.extension.ingress import HopelessStartError, StartError
 from conduck_service.runtime.state import owned_state
+from conduck_service.service.names import is_job_of_launchd
 
 OnReady = Callable[[Sequence[str]], None]
 
@@ -171,11 +172,17 @@ def _hurry(arrivals: int, daemon: Daemon) -> None:
 def _fail(manager: ServiceManager, message: str, status: int) -> NoReturn:
     """End with a status, and the reason where ``systemctl status`` shows it too."""
     manager.tell_status(message)
-    click.echo(f"open-conduit: {message}", err=True)
-    sys.exit(status)
+    _end(message, status)
 
 
 def give_up(message: str) -> NoReturn:
     """End with the status that tells a supervisor not to try again."""
+    _end(message, EXIT_HOPELESS)
+
+
+def _end(message: str, status: int) -> NoReturn:
     click.echo(f"open-conduit: {message}", err=True)
-    sys.exit(EXIT_HOPELESS)
+    if status == EXIT_HOPELESS and is_job_of_launchd(process_environment()):
+        # launchd knows no status that means "not again", and has no limit.
+        status = 0
+    sys.exit(status)

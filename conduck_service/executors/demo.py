@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from conduck_service.base.python import module_argv
 from conduck_service.domain.conversation import Conversation
 from conduck_service.domain.scope import Binding, Scope
 from conduck_service.executors.command import CommandExecutor
@@ -64,10 +64,7 @@ def _argv(conversation: Conversation) -> tuple[str, ...]:
     prompt = build_prompt(conversation, {}, name_paths=False, carrier=False)
     photos = sum(len(message.images) for message in conversation.earlier)
     return (
-        sys.executable,
-        "-I",
-        "-m",
-        PROGRAM,
+        *module_argv(PROGRAM, is_isolated=True),
         "--earlier-messages",
         str(len(conversation.earlier)),
         "--earlier-photos",

@@ -22,6 +22,7 @@ RESERVED_PREFIXES = ("OS_", "OPEN_CONDUIT_", "CONDUCK_")
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 _TOOLBELT = "os"
+_LIB = Path(__file__).parents[2]
 _WITHHELD = ("OS_", "OPEN_CONDUIT_", "CONDUCK_FILES_DIR")
 
 
@@ -29,12 +30,15 @@ _WITHHELD = ("OS_", "OPEN_CONDUIT_", "CONDUCK_FILES_DIR")
 def toolbelt_folder() -> str | None:
     """Return the folder of the program ``os``; None in an installation without it.
 
-    The folder that this program was called from comes first: beside an interpreter
-    lie programs that no engine asked for.
+    A package for a whole machine has a folder for it, which is on nobody else's PATH.
+    Without one the folder that this program was called from comes first: beside an
+    interpreter lie programs that no engine asked for.
     """
     folders = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
     if "/" in sys.argv[0]:
         folders.insert(0, Path(sys.argv[0]).absolute().parent)
+    if _LIB.name == "lib":
+        folders.insert(0, _LIB.parent / "bin")
     for folder in folders:
         program = folder / _TOOLBELT
         if program.is_file() and os.access(program, os.X_OK):

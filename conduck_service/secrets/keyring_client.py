@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from conduck_service.base.jsonio import JsonError, JsonValue, decode_utf8, parse
+from conduck_service.base.python import module_argv
 from conduck_service.secrets import keyring_helper
 from conduck_service.secrets.bounded import TooMuchOutputError, run_bounded
 from conduck_service.secrets.source import SecretCode, SourceError
@@ -23,7 +23,8 @@ _ANSWER_LIMIT = 1 << 24
 _UNLOCK = "the keyring is locked or does not answer; unlock it for this user"
 _REMEDIES = {
     keyring_helper.NO_LIBRARY: (
-        "the library keyring is missing; pip install 'conduck-service[keyring]'"
+        "the library keyring is missing; apt install python3-keyring, or where this "
+        "came by pip: pip install 'conduck-service[keyring]'"
     ),
     keyring_helper.NO_BACKEND: (
         "this user has no keyring; set up the system's, or use a file: reference"
@@ -106,7 +107,7 @@ def _ask(
     try:
         finished = run_bounded(
             # Nothing of the folder that this happens to be called in is imported.
-            (sys.executable, "-P", "-m", keyring_helper.__name__),
+            module_argv(keyring_helper.__name__, is_isolated=False),
             environment=environment,
             folder=Path("/"),
             seconds=seconds,

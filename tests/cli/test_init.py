@@ -246,7 +246,7 @@ def test_an_engine_is_found_on_the_path(home: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     (binding,) = scope_of(home)["bindings"]
     assert binding == {
-        "name": "my-agent",
+        "name": "agent",
         "executor": "command",
         "config": {"argv": [str(program), "--flag", "a b"]},
     }
@@ -262,8 +262,8 @@ def test_arguments_need_an_engine(home: Path) -> None:
 def test_root_is_told_both_ways(home: Path, agent: Path) -> None:
     done = run("init", "--yes", "--engine", str(agent), environment={"HOME": str(home)})
     assert (done.returncode, done.stdout) == (1, "")
-    assert "as the user who runs the engine" in done.stderr
-    assert "sudo -u NAME -H open-conduit init" in done.stderr
+    assert "open-conduit service run-as NAME" in done.stderr
+    assert "sudo -u conduck -H open-conduit init" in done.stderr
     assert tree(home) == {}
 
 

@@ -155,7 +155,7 @@ def test_a_found_engine_is_set_up(
     value = value_of(home)
     assert value["settings"] == {"extensions": {"sages": {}}}
     (binding,) = value["scopes"][0]["bindings"]
-    assert binding == {"name": "sage-3", "executor": "sage", "config": {"wise": True}}
+    assert binding == {"name": "agent", "executor": "sage", "config": {"wise": True}}
     variables = {**sages, "HOME": str(home)}
     assert run("config", "check", environment=variables).returncode == 0
 

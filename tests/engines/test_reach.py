@@ -23,6 +23,9 @@ req = pytest.mark.req
 
 CANARY = "canary-27182818284"
 
+FOLLOWING = ("opencode", "qwen")
+"""Engines whose tools follow links, to their own login too; their notes say so."""
+
 
 @pytest.fixture(params=EACH)
 def engine(request: pytest.FixtureRequest) -> str:
@@ -80,6 +83,38 @@ def test_tools_of_the_engine_reach_nothing_outside(engine: str, tmp_path: Path) 
         for place in (tmp_path / "person/.bashrc", tmp_path / "neighbour/new.txt"):
             ask(bench, bench.call("write", path=str(place), content="seven"))
             assert not place.exists()
+
+
+@req("C-SEC-04", "C-SEC-07")
+@pytest.mark.parametrize("confine", ["auto", "off"])
+def test_tools_of_the_engine_do_not_reach_its_login_or_key(
+    engine: str, confine: str, tmp_path: Path
+) -> None:
+    preset = BY_NAME[engine]
+    if not preset.holds_itself and confine == "off":
+        pytest.skip("the engine has no bounds of its own")
+    person = tmp_path / "person"
+    logins = [person / part.path for part in preset.logins]
+    for login in logins:
+        login.parent.mkdir(parents=True, exist_ok=True)
+        login.write_text(f'{{"canary": "{CANARY}"}}\n')
+        login.chmod(0o600)
+    with serving(engine, tmp_path, home=person, confine=confine) as bench:
+        if not bench.has_tool("read"):
+            pytest.skip("the engine has no tools")
+        home = bench.service.folder / "home"
+        home.symlink_to(person)
+        ways = [home / part.path for part in preset.logins]
+        if engine in FOLLOWING:
+            ways.clear()
+        for place in (*logins, *ways, Path("/proc/self/environ")):
+            ask(bench, bench.call("read", path=str(place)))
+            assert CANARY.encode() not in bench.sent(), place
+            assert b"made-up" not in bench.sent(), place
+        if bench.has_tool("write"):
+            for place in (*logins, *ways):
+                ask(bench, bench.call("write", path=str(place), content="seven"))
+                assert CANARY in place.read_text(), place
 
 
 @req("C-SEC-07")

@@ -1,17 +1,17 @@
-"""The engine that docs/howto/files.md shows hands a file back through the lane."""
+"""The engine that the page on handing files back shows does so, through the lane."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tests.support.lane import DIRECTIVE, Lane, new_outbound, serving_files
-
-PAGE = Path(__file__).parents[2] / "docs/howto/files.md"
+from tests.support.pages import blocks_of
 
 
 def test_the_engine_of_the_page_hands_a_file_back(tmp_path: Path) -> None:
-    (text,) = re.findall(r"(?s)```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"))
+    (text,) = [
+        block.text for block in blocks_of("docs/howto/hand-files-back.md") if block.file
+    ]
     script = tmp_path / "agent.sh"
     script.write_text(text, encoding="utf-8")
     script.chmod(0o700)

@@ -1,4 +1,4 @@
-"""What systemd hears of a daemon that it runs, and what its unit says."""
+"""What systemd hears of a daemon that it runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.support.service import (
     prepared,
     running,
     stub,
-    variables,
 )
+from tests.support.stopping import NotAllowedError, stopped, threads_in
 
-UNIT = Path(__file__).parents[2] / "systemd/conduck.service"
+LISTEN = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 
 
 class Manager:
@@ -93,7 +93,7 @@ def test_it_says_when_it_is_ready_and_when_it_stops(
 
 
 def test_no_engine_can_speak_in_its_name(tmp_path: Path, manager: Manager) -> None:
-    names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS"]
+    names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", *LISTEN]
     environment = dict.fromkeys(names, "1") | {"NOTIFY_SOCKET": manager.address}
     binding = {
         "name": "engine",
@@ -125,6 +125,39 @@ def test_the_reason_of_a_failed_start_is_told(tmp_path: Path, manager: Manager) 
     assert "the config cannot be used" in manager.hear()["STATUS"]
 
 
+@pytest.mark.parametrize(
+    ("job", "status"),
+    [
+        ("local.conduck", 0),
+        ("homebrew.mxcl.conduck", 0),
+        ("application.com.apple.Terminal.1", 78),
+        ("0", 78),
+    ],
+)
+def test_launchd_does_not_start_it_anew_for_nothing(
+    tmp_path: Path, job: str, status: int
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        service = prepared(
+            tmp_path,
+            document({"agent": _binding()}, other.getsockname()[1]),
+            environment={"XPC_SERVICE_NAME": job},
+        )
+        assert _end_of(service.environment, tmp_path) == 1  # that may pass
+    (tmp_path / "config/config.json").write_text("{")
+    done = _ended(service.environment, tmp_path)
+    assert done.returncode == status
+    assert b"the config cannot be used" in done.stderr
+    # Without a place for the state nothing has begun that could be told.
+    homeless = {**service.environment, "HOME": "", "XDG_STATE_HOME": ""}
+    argv = [*PROGRAM, "serve", "--config", "/nowhere/config.json"]
+    done = subprocess.run(
+        argv, env=homeless, capture_output=True, timeout=30, check=False
+    )
+    assert done.returncode == status
+    assert b"HOME" in done.stderr
+
+
 def _binding() -> dict[str, object]:
     return {
         "name": "engine",
@@ -134,6 +167,12 @@ def _binding() -> dict[str, object]:
 
 
 def _end_of(environment: dict[str, str], root: Path) -> int:
+    return _ended(environment, root).returncode
+
+
+def _ended(
+    environment: dict[str, str], root: Path
+) -> subprocess.CompletedProcess[bytes]:
     argv = [*PROGRAM, "serve", "--config", str(root / "config/config.json")]
     return subprocess.run(
         [*argv, "--data-dir", str(root / "state")],
@@ -141,7 +180,7 @@ def _end_of(environment: dict[str, str], root: Path) -> int:
         capture_output=True,
         timeout=30,
         check=False,
-    ).returncode
+    )
 
 
 def test_it_beats_while_it_is_well(tmp_path: Path, manager: Manager) -> None:
@@ -156,6 +195,27 @@ def test_it_beats_while_it_is_well(tmp_path: Path, manager: Manager) -> None:
             pass
         service.process.send_signal(signal.SIGCONT)
         assert manager.hear() == {"WATCHDOG": "1"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is about systemd")
+def test_it_does_not_beat_while_a_listener_is_stuck(
+    tmp_path: Path, manager: Manager
+) -> None:
+    environment = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "300000"}
+    engine = stub(tmp_path, ["obey"])
+    with running(tmp_path, engine=engine, environment=environment) as service:
+        assert manager.hear()["READY"] == "1"
+        loops = threads_in(service.process.pid, "ep_poll", "do_epoll_wait")
+        if not loops:
+            pytest.skip("this machine does not show where threads wait")
+        try:
+            with stopped(loops[0]):
+                # All the other threads run, the one that beats among them.
+                assert any(manager.hears_nothing(1) for _ in range(9))
+        except NotAllowedError as error:
+            pytest.skip(f"no thread can be stopped here: {error}")
+        assert manager.hear() == {"WATCHDOG": "1"}
+        assert service.chat("Reply with exactly: pong") == "pong"
 
 
 @pytest.mark.parametrize(
@@ -182,31 +242,3 @@ def test_nobody_has_to_listen(tmp_path: Path) -> None:
     engine = Stub(("sh", "-c", "cat >/dev/null; echo pong"), tmp_path)
     with running(tmp_path, engine=engine, environment=environment) as service:
         assert service.chat("ping") == "pong"
-
-
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
-)
-def test_the_unit_is_a_good_one(tmp_path: Path) -> None:
-    text = UNIT.read_text("utf-8").replace("%h/.local/bin/open-conduit", PROGRAM[0])
-    unit = tmp_path / "conduck.service"
-    unit.write_text(text, "utf-8")
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--user", "--man=no", str(unit)],
-        env=variables() | {"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_the_unit_waits_longer_than_a_stop_takes() -> None:
-    lines = UNIT.read_text("utf-8").splitlines()
-    pairs = (line.split("=", 1) for line in lines if line[:1] not in "#[")
-    values = dict(pairs)
-    assert int(values["TimeoutStopSec"]) >= 10 + 40
-    assert values["RestartPreventExitStatus"] == "78"
-    assert values["KillMode"] == "mixed"
-    assert values["Type"] == "notify"

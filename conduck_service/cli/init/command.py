@@ -21,6 +21,7 @@ from conduck_service.cli.init.document import Plan
 from conduck_service.cli.init.engine import Engine, engine_of, find_engines
 from conduck_service.cli.init.ports import CHAT_PORT, FILES_PORT, choose_ports
 from conduck_service.cli.init.setup import SetupError, refuse_what_is_there, set_up
+from conduck_service.cli.init.shared import SharedFolder, shared_folder
 from conduck_service.cli.init.words import say_what_next
 from conduck_service.cli.loading import load, print_problems, starting_folder
 from conduck_service.cli.options import (
@@ -57,7 +58,8 @@ PORT = click.IntRange(1, 65535)
 @click.option(
     "--folder",
     metavar="DIR",
-    help=f"The folder that engines work in and the app sees; {FOLDER} by default.",
+    help=f"The folder that engines work in and the app sees; {FOLDER} by default, or "
+    "the machine's shared one, for those who share it.",
 )
 @click.option(
     "--shared-group",
@@ -108,13 +110,15 @@ def command(
         refuse_what_is_there(where.config, where.environment)
     except SetupError as error:
         refuse(str(error))
-    shared = None if group is None else _group(group)
+    group_id = None if group is None else _group(group)
+    there = shared_folder(where.environment, group_id)
     ports = choose_ports(chat_port, files_port)
     chosen = _choose_engine(engine, arguments, engines, where, yes)
+    place = _choose_folder(folder, yes, there)
     plan = Plan(
         engine=chosen,
-        folder=_choose_folder(folder, yes),
-        group=shared,
+        folder=place,
+        group=there.group if there and there.path == place else group_id,
         chat_port=ports[0],
         files_port=ports[1],
         packages=packages,
@@ -163,7 +167,9 @@ def _refuse_root() -> None:
     if os.geteuid() == 0:
         refuse(
             "init is not for root: engines would run as root; run it as the user who "
-            "runs the engine, or with sudo -u NAME -H open-conduit init"
+            "has the engine's login (and let the system's service run as that user: "
+            "open-conduit service run-as NAME), or for the user that the package made, "
+            "with sudo -u conduck -H open-conduit init"
         )
 
 
@@ -224,10 +230,11 @@ def _engine(argv: tuple[str, ...], engines: list[Engine], where: Places) -> Engi
     return engine_of(argv, starting_folder(), where.environment)
 
 
-def _choose_folder(named: str | None, yes: bool) -> Path:
+def _choose_folder(named: str | None, yes: bool, there: SharedFolder | None) -> Path:
+    usual = str(there.path) if there else FOLDER
     if named is None and not yes:
-        named = _asked("Folder that it works in, shared with the app", FOLDER)
-    folder = Path(named or FOLDER)
+        named = _asked("Folder that it works in, shared with the app", usual)
+    folder = Path(named or usual)
     try:
         folder = folder.expanduser()
     except RuntimeError:

@@ -16,6 +16,9 @@ SECRETS = (CHAT, FILES)
 
 SCOPE = "home"
 
+BINDING = "agent"
+"""What the binding is called, whichever the engine is: pages name its keys."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -57,7 +60,7 @@ def document(plan: Plan, references: Mapping[str, str]) -> dict[str, Any]:
         "secret_refs": {name: references[name] for name in SECRETS},
         "bindings": [
             {
-                "name": engine.name,
+                "name": BINDING,
                 "executor": engine.executor,
                 "config": dict(engine.config),
             }
@@ -66,7 +69,7 @@ def document(plan: Plan, references: Mapping[str, str]) -> dict[str, Any]:
             {
                 "name": "chat",
                 "handler": "chat",
-                "binding": engine.name,
+                "binding": BINDING,
                 "active_policy": "queue",
                 "config": {"models": [engine.name]},
             }

@@ -46,7 +46,7 @@ class Engine:
 
     @property
     def name(self) -> str:
-        """An identifier made from the label: names the binding and the model."""
+        """An identifier made from the label: names the model."""
         name = re.sub(r"[^a-z0-9_-]+", "-", self.label.lower()).strip("-")
         return name[:63] if re.match("[a-z]", name) else "agent"
 

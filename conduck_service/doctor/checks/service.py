@@ -18,7 +18,8 @@ SERVICE_DOWN = Declared(
     code="service_down",
     level=Level.WARN,
     text="the service does not run, or uses another state directory",
-    remedy="start it with open-conduit serve, or name its folder with --data-dir",
+    remedy="open-conduit service status says what became of it; open-conduit serve "
+    "starts it here, and --data-dir names its folder",
     depends_on=(
         "config_invalid",
         "state_unsafe",
@@ -32,7 +33,7 @@ SERVICE_IN_TERMINAL = Declared(
     level=Level.WARN,
     text="the service hangs on a terminal, and ends in the middle of a turn when "
     "that is closed",
-    remedy="let systemd or launchd run it",
+    remedy="open-conduit service install lets systemd or launchd run it",
 )
 SERVICE_ROOT = Declared(
     code="service_root",

@@ -84,7 +84,8 @@ class TurnHome:
             *steps, name = link.relative_to(self.path).parts
             try:
                 if login := self._left_by_engine(steps, name):
-                    atomic_write(target, login)
+                    kept = Path(os.path.realpath(target))
+                    atomic_write(kept, login, kept.stat().st_mode & 0o777)
             except (OSError, ValueError, SafeFileError):
                 continue  # the person has to log in again, as without us
 

@@ -198,6 +198,8 @@ OPENCODE = Preset(
     notes=(
         "An endpoint of your own, and its models, stand in an opencode.json that "
         "home_files names.",
+        "A symbolic link in the working folder leads its tools out of it where the "
+        "system does not confine it, and to its own login anyhow.",
         "Its search needs rg, on PATH or in ~/.cache/opencode/bin.",
         "It is told to call no more tools after 50 calls of the model.",
         "It asks a model that fails five times more, for about a minute, before it "

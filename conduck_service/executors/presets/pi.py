@@ -1,4 +1,4 @@
-"""pi: a Node program without approvals or bounds of its own."""
+"""pi: a Node program without approvals; its bounds are in what we let it load."""
 
 from __future__ import annotations
 
@@ -22,18 +22,39 @@ from conduck_service.executors.preset.records import (
 )
 
 _EXTENSION = """\
-import { writeFileSync } from "node:fs";
+import { lstatSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+const root = realpathSync(".");
+function real(path) {
+  try {
+    lstatSync(path);
+  } catch {
+    return join(real(dirname(path)), basename(path));
+  }
+  return realpathSync(path);
+}
+function held(path) {
+  const at = real(resolve(root, path));
+  if (/^[~@]/.test(path) || /[^\\S ]/.test(at)) throw new Error("an odd path");
+  if (at !== root && !at.startsWith(root + "/")) throw new Error("outside");
+  return at;
+}
 export default function (pi) {
   const calls = [];
   let text = "";
   let steps = 0;
   pi.registerFlag("conduck-steps", { type: "string" });
-  pi.on("tool_call", (_event, context) => {
+  pi.on("tool_call", ({ input }, context) => {
     const over = ++steps - Number(pi.getFlag("conduck-steps"));
     if (over > 10) context.abort();
     if (over > 0) {
       const reason = "The limit of tool calls is reached. Answer now, in words.";
       return { block: true, reason };
+    }
+    try {
+      if (input.path !== undefined) input.path = held(input.path);
+    } catch {
+      return { block: true, reason: "Use a path below the working folder." };
     }
   });
   pi.on("message_end", ({ message }) => {
@@ -48,7 +69,12 @@ export default function (pi) {
   });
 }
 """
-"""What pi loads to tell how the turn ended, and to end one that goes on and on.
+"""What pi loads to keep its tools to the working folder, to tell how the turn ended,
+and to end one that goes on and on.
+
+pi itself reads and writes whatever it is told to, its own login among it. A tool gets
+the path that was looked at, with every link resolved: pi understands ``~``, ``@`` and
+odd blanks in its own way.
 
 Its own JSON output repeats the whole message with every piece of it, which makes
 hundreds of megabytes of a long answer; its text output does not say that a limit
@@ -116,13 +142,11 @@ PI = Preset(
     policies={
         "edit": Policy(
             arguments=("--tools", "read,write,edit,grep,find,ls"),
-            reach="reads and writes files, and has no bounds of its own: those of the "
-            "working folder are the system's (confine); no shell, no web",
+            reach="reads and writes files of the working folder; no shell, no web",
         ),
         "read": Policy(
             arguments=("--tools", "read,grep,find,ls"),
-            reach="reads files, and has no bounds of its own: those of the working "
-            "folder are the system's (confine); no shell, no web",
+            reach="reads files of the working folder; no shell, no web",
         ),
     },
     read=_read,
@@ -180,6 +204,7 @@ PI = Preset(
         "--export",
         "--conduck-*",
     ),
+    holds_itself=True,
     homepage="https://github.com/badlogic/pi-mono",
     tried_with="0.73.1",
     notes=(

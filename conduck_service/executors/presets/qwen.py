@@ -147,7 +147,7 @@ QWEN = Preset(
         "The working folder counts as one that is not trusted: settings, hooks, "
         "QWEN.md and .env files in it have no effect.",
         "A symbolic link in the working folder leads its tools out of it where the "
-        "system does not confine it.",
+        "system does not confine it, and to its own login anyhow.",
         "It asks a model that fails six times more, for one to four minutes, before "
         "it gives up.",
         "Of an answer that a limit of tokens cuts off it does not tell: it has the "

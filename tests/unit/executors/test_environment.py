@@ -101,6 +101,22 @@ def test_the_folder_that_the_command_was_called_from_comes_first(
     assert environment.toolbelt_folder.__wrapped__() == str(tmp_path)
 
 
+@pytest.mark.req("B-NAME-02")
+def test_a_package_for_a_whole_machine_has_a_folder_for_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("lib", "bin", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "elsewhere/open-conduit")])
+    for folder in ("bin", "elsewhere"):
+        (tmp_path / folder / "os").touch(0o755)
+    find = environment.toolbelt_folder.__wrapped__
+    monkeypatch.setattr(environment, "_LIB", tmp_path / "lib")
+    assert find() == str(tmp_path / "bin")
+    monkeypatch.setattr(environment, "_LIB", tmp_path / "site-packages")
+    assert find() == str(tmp_path / "elsewhere")
+
+
 @pytest.mark.parametrize("layers", range(1, 5))
 def test_later_layers_win(layers: int) -> None:
     given = [{"HOME": f"layer {index}"} for index in range(layers)]

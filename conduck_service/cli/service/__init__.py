@@ -1,0 +1,1 @@
+"""``open-conduit service``: let systemd or launchd run it."""

@@ -1,0 +1,1 @@
+"""The service as systemd and launchd run it."""
