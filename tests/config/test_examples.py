@@ -49,7 +49,7 @@ def test_an_example_is_explained(example: Path) -> None:
 
 
 def test_the_snippets_of_the_page_are_valid_in_a_config(tmp_path: Path) -> None:
-    page = (examples.FOLDER.parent / "configure.md").read_text(encoding="utf-8")
+    page = (examples.FOLDER.parent / "scopes.md").read_text(encoding="utf-8")
     found = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     tombstones, secret, ceiling, clerk, package = map(json.loads, found)
     careful = {"name": "careful", "executor": "able"}

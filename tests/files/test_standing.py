@@ -12,16 +12,16 @@ import pytest
 from conduck_service.domain.conversation import TRANSFER_LINE
 from conduck_service.domain.standing import STANDING_INSTRUCTIONS
 from tests.support.commands import run, written
-from tests.support.trace import ROOT
+from tests.support.pages import blocks_of
 
-PAGE = ROOT / "docs/howto/files.md"
+PAGE = "docs/howto/hand-files-back.md"
 WORDS = " ".join(STANDING_INSTRUCTIONS.split())
 
 
 @pytest.mark.req("F-OUT-13")
 def test_the_page_quotes_exactly_the_text_that_the_program_has() -> None:
-    quoted = re.findall(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert quoted == [STANDING_INSTRUCTIONS]
+    quoted = [block.text for block in blocks_of(PAGE) if block.language == "text"]
+    assert quoted[-1] == STANDING_INSTRUCTIONS
 
 
 @pytest.mark.req("F-OUT-13")
@@ -61,9 +61,7 @@ def test_it_is_short_plain_text() -> None:
 
 
 def json_of(page: str) -> Any:
-    (text,) = re.findall(
-        r"```json\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL
-    )
+    (text,) = [block.text for block in blocks_of(page) if block.language == "json"]
     return json.loads(text)
 
 

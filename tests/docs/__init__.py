@@ -1,0 +1,1 @@
+"""What the pages tell people to do is done here, as they would."""
