@@ -95,6 +95,13 @@ def test_pong_history_and_text_as_it_is(engine: str, tmp_path: Path) -> None:
         )
 
 
+@req("C-SEC-05")
+def test_a_mark_of_byte_order_in_front_is_text(engine: str, tmp_path: Path) -> None:
+    with serving(engine, tmp_path) as bench:
+        assert bench.service.chat("\ufeffhi\ufeff") == "pong"
+        assert "\ufeffhi\ufeff" in words_of(bench)
+
+
 @req("C-IMG-02", "C-IMG-06", "C-IMG-23")
 def test_a_photo_reaches_the_model_or_is_declined(engine: str, tmp_path: Path) -> None:
     data = base64.b64encode(picture()).decode()

@@ -188,6 +188,7 @@ class Preset:
         input: How the prompt is written.
         frame: Lines before and behind the prompt, for an engine that trims its ends
             or reads commands at its beginning.
+        drops_mark: Whether it takes a byte order mark off the front of its input.
         photos: The way of images.
         expansion: What the engine makes of references in chat text.
         expansion_words: The same in words for the reference.
@@ -233,6 +234,7 @@ class Preset:
     most_steps: int = 50
     input: Input = Input.TEXT
     frame: tuple[str, str] = ("", "")
+    drops_mark: bool = False
     photos: Photos = Photos()
     expansion: Expansion = Expansion.NONE
     expansion_words: str = "nothing is expanded"

@@ -22,6 +22,9 @@ ASK_FOR_WORDS = (
 )
 """The prompt of a second round, after a bare tool turn."""
 
+_MARK = "\ufeff"
+"""Byte order mark: in front of a text it says nothing that UTF-8 needs to be told."""
+
 
 def written_prompt(preset: Preset, conversation: Conversation) -> str:
     """Return what stands on standard input.
@@ -44,7 +47,9 @@ def written_request(preset: Preset, text: str) -> str:
 
 def _framed(preset: Preset, text: str) -> str:
     before, behind = preset.frame
-    return before + text + behind
+    framed = before + text + behind
+    is_short = preset.drops_mark and framed.startswith(_MARK)
+    return _MARK + framed if is_short else framed
 
 
 def _message_line(blocks: list[dict[str, object]]) -> str:

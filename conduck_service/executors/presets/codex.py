@@ -125,6 +125,7 @@ CODEX = Preset(
     read=_read,
     last=("-",),
     model=("-m", "{model}"),
+    drops_mark=True,
     photos=Photos(
         channel=Channel.ARGUMENT,
         flag="-i",

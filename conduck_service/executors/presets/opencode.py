@@ -140,6 +140,7 @@ OPENCODE = Preset(
     },
     read=_read,
     model=("--model", "{model}"),
+    drops_mark=True,
     photos=Photos(
         channel=Channel.ARGUMENT,
         flag="--file",
