@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tests.bench import config, engines
+from tests.bench import config, engines, package
 from tests.bench.lane import table
 from tests.bench.lane.figures import PROMISES
 from tests.bench.lane.rows import LaneRow
 from tests.bench.page import PAGE, page, read, rounds
 from tests.bench.round import FOLDER
 
-PARTS = (FOLDER, config.FOLDER, engines.FOLDER)
+PARTS = (FOLDER, config.FOLDER, engines.FOLDER, package.FOLDER)
 
 
 def test_the_page_is_made_from_the_newest_rounds() -> None:

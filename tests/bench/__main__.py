@@ -1,7 +1,7 @@
 """Run the measurements, write the rounds and the page, say what was missed.
 
-usage: python -m tests.bench [chat] [config] [engines] [lane]; all of them without a
-word. The page keeps the newest round of a part that is not run.
+usage: python -m tests.bench [chat] [config] [engines] [lane] [package]; all of them
+without a word. The page keeps the newest round of a part that is not run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.bench import config, engines, memory, models, page, turns, upstream
+from tests.bench import (
+    config,
+    engines,
+    memory,
+    models,
+    package,
+    page,
+    turns,
+    upstream,
+)
 from tests.bench.lane import run as lane
 from tests.bench.round import FOLDER, Row, save
 
@@ -61,11 +70,22 @@ def lane_round() -> list[str]:
     return [row.name for row in rows if not row.is_met]
 
 
+def package_round() -> list[str]:
+    """Take over what was measured in roots; return the missed promises' names."""
+    rows = package.rows(package.measured())
+    if not rows:
+        print("package: nothing was measured; scripts/roots does it, as root")
+        return []
+    save(rows, [row.name for row in rows], package.FOLDER)
+    return [row.name for row in rows if not row.is_met]
+
+
 PARTS = {
     "lane": lane_round,
     "chat": chat_round,
     "config": config_round,
     "engines": engines_round,
+    "package": package_round,
 }
 
 

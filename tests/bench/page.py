@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.bench import config, engines
+from tests.bench import config, engines, package
 from tests.bench.lane.table import section
 from tests.bench.round import FOLDER, Row
 from tests.support.trace import REFERENCE
@@ -57,6 +57,20 @@ clear away, and the rules of confinement, which are looked up for each turn. Wha
 """
 
 
+PACKAGE_HEAD = """
+## The package for Debian
+
+Taken by `scripts/roots` in minimal roots of each release, with systemd as process 1 and
+no network.
+"""
+
+PACKAGE_LIMITS = """
+What limits the start: importing, of the libraries and of the service itself. What
+limits the size: more than half of it is bytecode, without which each start would
+compile anew.
+"""
+
+
 def rounds(folder: Path = FOLDER) -> list[Path]:
     """Return the files of all rounds of chat, or of another part, oldest first."""
     return sorted(folder.glob("*.json"))
@@ -75,6 +89,8 @@ def page() -> str:
         parts += [CONFIG_HEAD, *_table(checks[-1]), CONFIG_LIMITS]
     if turns := rounds(engines.FOLDER):
         parts += [ENGINES_HEAD, *_table(turns[-1]), ENGINES_LIMITS]
+    if packages := rounds(package.FOLDER):
+        parts += [PACKAGE_HEAD, *_table(packages[-1]), PACKAGE_LIMITS]
     written, lane = "\n".join(parts), section()
     return f"{written}\n{lane}" if lane else written
 
