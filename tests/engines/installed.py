@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -18,25 +19,28 @@ WANTED = os.environ.get("ENGINES_WANTED", "").split()
 SECONDS = 300.0
 """For one install."""
 
-EACH = [
-    pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in sorted(BY_NAME)
-]
-"""Every engine; the tests of one run one after the other, since they install it."""
+EACH = sorted(BY_NAME)
+"""Every engine."""
 
 
 def need(engine: str) -> Path:
     """Return the program of an engine, or skip the test when nobody wants it.
 
-    With $ENGINES_WANTED the named ones are installed, others are skipped.
+    With $ENGINES_WANTED the named ones are installed, others are skipped. Of tests
+    that run at once the first installs, and the others wait.
     """
     program = program_of(engine)
     if WANTED and engine not in WANTED:
         pytest.skip(f"{engine} is none of $ENGINES_WANTED")
-    if program.exists():
-        return program
     if not WANTED:
-        pytest.skip(f"{engine} is not installed in $ENGINES_FOLDER")
-    install(engine)
+        if not program.exists():
+            pytest.skip(f"{engine} is not installed in $ENGINES_FOLDER")
+        return program
+    ENGINES.mkdir(parents=True, exist_ok=True)
+    with (ENGINES / f"{engine}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            install(engine)
     return program
 
 

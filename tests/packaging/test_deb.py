@@ -29,7 +29,6 @@ pytestmark = [
     pytest.mark.skipif(
         not all(map(shutil.which, TOOLS)), reason="debhelper or dh-python is missing"
     ),
-    pytest.mark.xdist_group("packaging"),
 ]
 NAME = f"conduck_{__version__}_all.deb"
 
