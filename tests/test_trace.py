@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.trace import (
     ID,
     REFERENCE,
@@ -35,6 +37,7 @@ def test_open_rows_are_rules_and_each_stands_once() -> None:
     assert sorted(set(rows) - read_rules().keys()) == []
 
 
+@pytest.mark.req("P-06")
 def test_code_and_tests_name_rules_that_exist() -> None:
     rules = read_rules()
     assert sorted((ids_in_code().keys() | ids_in_tests().keys()) - rules.keys()) == []

@@ -67,7 +67,7 @@ def test_depth_0_is_about_the_collection_itself(
     assert "getcontentlength" not in row.properties
 
 
-@req("F-PROP-02", "F-PROP-04")
+@req("F-PROP-02", "F-PROP-04", "P-16")
 @pytest.mark.parametrize("depth", ["0", "1"])
 def test_a_collection_that_is_not_there_is_a_definite_miss(
     lane: Lane, folder: str, depth: str
@@ -126,7 +126,7 @@ def test_a_folder_two_steps_down_is_answered(lane: Lane) -> None:
             assert rows[0].href == f"{path}/"  # F-PROP-16
 
 
-@req("F-PROP-08")
+@req("F-PROP-08", "P-15")
 def test_a_file_just_written_is_in_the_next_listing(lane: Lane, folder: str) -> None:
     before = lane.names(folder)
     for index in range(20):

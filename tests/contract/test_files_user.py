@@ -43,7 +43,7 @@ def with_header(lane: Lane, *values: str, method: str = "PROPFIND") -> int:
     return exchange(lane.port, request(method, "/", headers=headers)).status
 
 
-@req("F-USER-01")
+@req("F-USER-01", "P-13")
 @pytest.mark.parametrize("scheme", ["Basic", "basic", "BASIC"])
 def test_the_user_is_conduck(lane: Lane, scheme: str) -> None:
     assert with_header(lane, f"{scheme} {coded('conduck', PASSWORD)}") == 207

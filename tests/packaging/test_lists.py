@@ -135,3 +135,11 @@ def test_the_formula_installs_the_tarball_of_this_version(tmp_path: Path) -> Non
     assert re.findall(r'sha256 "(\w+)"', formula(tarball)) == [digest]
     if shutil.which("ruby"):
         subprocess.run(["ruby", "-c", FORMULA], check=True, capture_output=True)
+
+
+@pytest.mark.req("P-09")
+def test_the_tests_need_pytest_and_the_service_does_not() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extra = project["optional-dependencies"]["test"]
+    assert any(item.startswith("pytest>=") for item in extra)
+    assert not any(item.startswith("pytest") for item in project["dependencies"])
