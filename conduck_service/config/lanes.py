@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from conduck_service.base.diagnostics import Pointer
@@ -35,12 +36,12 @@ def settle_folders(
 
     It is the one that the scope's own lane serves, else the one of the scope above
     whose lane is in force here; else the one that the environment
-    names. A lane serves what its config names, else what the environment names.
+    names. A lane serves what its config names, else what the environment names. What
+    no scope needs is not looked at: it may be another user's.
 
     Keeps: F-ROOT-03, F-ROOT-04, F-ROOT-05, F-ROOT-16.
     """
-    named = rules.from_environment(into)
-    shared = Served(None if isinstance(named, Mark) else named, has_lane=False)
+    named = cache(lambda: rules.from_environment(into))
     taken = _Taken()
     served: dict[DeclaredEntry, Served] = {}
     nearest: dict[Effective, DeclaredEntry] = {}
@@ -55,9 +56,13 @@ def settle_folders(
         if scope not in nearest and above and _is_in_force(above, scope):
             nearest[scope] = above
     return {
-        scope: served[nearest[scope]] if scope in nearest else shared
+        scope: served[nearest[scope]] if scope in nearest else _shared(named())
         for scope in scopes
     }
+
+
+def _shared(named: Path | Mark | None) -> Served:
+    return Served(None if isinstance(named, Mark) else named, has_lane=False)
 
 
 def _is_in_force(item: DeclaredEntry, scope: Effective) -> bool:
@@ -111,7 +116,7 @@ def _place(item: DeclaredEntry, registry: Registry) -> Pointer:
 
 def _root_of(
     item: DeclaredEntry,
-    named: Path | Mark | None,
+    named: Callable[[], Path | Mark | None],
     rules: FolderRules,
     registry: Registry,
     into: Decoding,
@@ -122,8 +127,8 @@ def _root_of(
     path = getattr(item.entry.config, key)
     if path is not None:
         return rules.judge(path, at, f"the key {key!r}", into)
-    if named is not None:
-        return named
+    if (folder := named()) is not None:
+        return folder
     return into.refuse(
         at,
         "missing_field",

@@ -47,6 +47,8 @@ _RUN_AS = """\
 
 [Service]
 User={user}
+# The home of the user conduck stays that user's.
+StateDirectory=
 ProtectHome=no
 {lines}
 """

@@ -234,3 +234,15 @@ def test_the_lane_of_the_nearest_scope_above_serves_those_below(home: Path) -> N
         "gone": (None, False),
         "below": (None, False),
     }
+
+
+@pytest.mark.req("F-ROOT-04")
+def test_a_folder_of_the_environment_that_nobody_needs_is_not_looked_at(
+    home: Path,
+) -> None:
+    served = scope(extensions=[lane(root="../other")])
+    assert folders(home, served, named="not/there") == [("other", True)]
+    unserved = scope("without")
+    assert refused(home, served, unserved, named="not/there") == [
+        ("", "invalid_config")
+    ]

@@ -19,10 +19,13 @@ class Person:
 
     Args:
         machine: Where; the user is made in it.
+        one_login: Whether all is typed into one terminal, opened before the first
+            step: what she runs is not in a group that she joins meanwhile.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, *, one_login: bool = False) -> None:
         self._machine = machine
+        self._one_login = one_login
         machine.says("useradd", "-m", "-s", "/bin/bash", NAME)
         rule = machine.path(f"/etc/sudoers.d/{NAME}")
         rule.write_text(f"{NAME} ALL=(ALL) NOPASSWD: ALL\n", "ascii")
@@ -40,4 +43,11 @@ class Person:
     def run(self, text: str, typed: str = "") -> str:
         """Do what a text says, to its end; return what was printed."""
         shell = ("bash", "-eo", "pipefail", "-c", f"cd\n{text}")
-        return self._machine.run(*shell, user=NAME, feed=f"{typed}\n").stdout
+        feed = f"{typed}\n"
+        if not self._one_login:
+            return self._machine.run(*shell, user=NAME, feed=feed).stdout
+        identity = (f"--reuid={NAME}", f"--regid={NAME}", "--clear-groups")
+        variables = {"HOME": HOME, "USER": NAME, "LOGNAME": NAME}
+        return self._machine.run(
+            *("setpriv", *identity, *shell), feed=feed, environment=variables
+        ).stdout

@@ -55,7 +55,7 @@ class Witness:
 
 
 def test_it_is_all_that_one_needs(newcomer: Product, release: str) -> None:
-    witness = Witness(Person(newcomer.machine))
+    witness = Witness(Person(newcomer.machine, one_login=True))
     shutil.copy(NEWER, newcomer.machine.path(HOME))
     try:
         with following(witness, PAGE, "root"):

@@ -118,7 +118,6 @@ def _tell(run_as: RunAs, plan: Plan) -> None:
             "secret set NAME, in a login without a desktop."
         )
     lines += [
-        f"What lies in /var/lib/conduck becomes {name}'s at that start.",
         f"Written: {run_as.file}",
         "Now say: systemctl enable conduck && systemctl restart conduck",
     ]
