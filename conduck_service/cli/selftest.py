@@ -20,7 +20,7 @@ from conduck_service.cli.output import EXIT_REFUSED, print_json, refuse
 from conduck_service.cli.progress import progress, safe
 from conduck_service.doctor.context import DoctorContext, NotMadeError
 from conduck_service.doctor.opening import open_context
-from conduck_service.selftest.case import Result, Subject, Verdict
+from conduck_service.selftest.case import Result, SkippedError, Subject, Verdict
 from conduck_service.selftest.run import Profile, run_cases, subjects
 
 REVISION = "1.10"
@@ -48,7 +48,12 @@ def command(
         where.config, where.state, where.environment, may_resolve=True
     )
     profile = Profile(deep=deep, files=files)
-    tested = _subjects(context, profile)
+    try:
+        tested = _subjects(context, profile)
+    except SkippedError as error:
+        if as_json:
+            print_json(_report([], profile, context.redactor.clean, str(error)))
+        refuse(str(error))
     results: list[Result] = []
     with progress(is_quiet=as_json) as begin:
         for result in run_cases(tested, profile, begin):
@@ -64,19 +69,25 @@ def command(
 
 
 def _subjects(context: DoctorContext, profile: Profile) -> list[Subject]:
-    """Return what is put to the test; end the process when there is nothing."""
+    """Return what is put to the test.
+
+    Raises:
+        SkippedError: There is nothing; the text says why.
+    """
     if context.document is None:
-        refuse("the config cannot be used; open-conduit doctor says why")
+        raise SkippedError("the config cannot be used; open-conduit doctor says why")
     if context.service is None:
-        refuse("the service does not run; start it, or name its --data-dir")
+        raise SkippedError("the service does not run; start it, or name its --data-dir")
     try:
         tested = subjects(context, profile)
     except NotMadeError as error:
-        refuse(f"{error}; open-conduit doctor --check-secrets says more")
+        words = f"{error}; open-conduit doctor --check-secrets says more"
+        raise SkippedError(words) from None
     if not tested:
-        refuse("the config has no chat listener")
+        raise SkippedError("the config has no chat listener")
     if profile.files and not any(subject.files for subject in tested):
-        refuse("the config has no file lane; leave --files out, or add one")
+        words = "the config has no file lane; leave --files out, or add one"
+        raise SkippedError(words)
     return tested
 
 
@@ -86,7 +97,7 @@ def _print(result: Result, redacted: Callable[[str], str]) -> None:
     if result.detail:
         click.echo(f"          {safe(redacted(result.detail))}")
     if result.verdict is Verdict.FAIL:
-        click.echo(f"          → {result.case.remedy}")
+        click.echo(f"          → {result.remedy}")
 
 
 def _counts(results: Sequence[Result]) -> Counter[Verdict]:
@@ -106,7 +117,10 @@ def _summary(results: Sequence[Result], profile: Profile) -> str:
 
 
 def _report(
-    results: Sequence[Result], profile: Profile, redacted: Callable[[str], str]
+    results: Sequence[Result],
+    profile: Profile,
+    redacted: Callable[[str], str],
+    refusal: str = "",
 ) -> dict[str, JsonValue]:
     counts = _counts(results)
     rows: list[JsonValue] = [
@@ -116,12 +130,13 @@ def _report(
             "verdict": result.verdict.value,
             "means": result.case.means,
             "detail": redacted(result.detail),
-            "remedy": result.case.remedy if result.verdict is Verdict.FAIL else "",
+            "remedy": result.remedy,
         }
         for result in results
     ]
     return {
-        "ok": not counts[Verdict.FAIL],
+        "ok": not counts[Verdict.FAIL] and not refusal,
+        "refusal": redacted(refusal),
         "schema": 1,
         "contract": "v1",
         "revision": REVISION,

@@ -25,7 +25,19 @@ class Verdict(StrEnum):
 
 
 class BrokenError(Exception):
-    """Raised by a case whose promise is not kept; the text says how."""
+    """Raised by a case whose promise is not kept; the text says how.
+
+    Attributes:
+        remedy: A better one than that of the case, when more is known.
+    """
+
+    def __init__(self, how: str, remedy: str = "") -> None:
+        super().__init__(how)
+        self.remedy = remedy
+
+
+class NoTurnError(BrokenError):
+    """Raised by a case that needs an answer of the engine, which gives none."""
 
 
 class SkippedError(Exception):
@@ -82,13 +94,18 @@ class Case:
         means: What it means for the app when it is kept.
         remedy: What to do when it is not.
         run: Puts it to the test; raises BrokenError or SkippedError.
+        needs_turn: Whether nothing can come of it while no turn is answered.
     """
 
     name: str
     means: str
     remedy: str
     run: Callable[[Subject], None]
+    needs_turn: bool = False
 
+
+_NO_TURN = (502, 504)
+"""What the app gets when the engine gives no answer, or none in time."""
 
 OURS = "report this as a fault of the service"
 ENGINE = (
@@ -105,27 +122,45 @@ class Result:
         subject: The listener.
         verdict: How it ended.
         detail: Why, unless it passed; nothing of a conversation is in it.
+        remedy: What to do, when it failed.
+        is_without_turn: Whether it failed because the engine gave no answer.
     """
 
     case: Case
     subject: str
     verdict: Verdict
     detail: str = field(default="")
+    remedy: str = ""
+    is_without_turn: bool = False
+
+
+def skipped(case: Case, subject: Subject, why: str) -> Result:
+    """Return that a case was not run."""
+    return Result(
+        case=case, subject=subject.chat.subject, verdict=Verdict.SKIPPED, detail=why
+    )
 
 
 def judge(case: Case, subject: Subject) -> Result:
     """Run a case and return what came of it."""
-    verdict, detail = Verdict.PASS, ""
+    verdict, detail, remedy, is_without_turn = Verdict.PASS, "", "", False
     try:
         case.run(subject)
     except BrokenError as error:
         verdict, detail = Verdict.FAIL, str(error)
+        remedy = error.remedy or case.remedy
+        is_without_turn = isinstance(error, NoTurnError)
     except SkippedError as error:
         verdict, detail = Verdict.SKIPPED, str(error)
     except PeerError as error:
-        verdict, detail = Verdict.FAIL, str(error)
+        verdict, detail, remedy = Verdict.FAIL, str(error), case.remedy
     return Result(
-        case=case, subject=subject.chat.subject, verdict=verdict, detail=detail
+        case=case,
+        subject=subject.chat.subject,
+        verdict=verdict,
+        detail=detail,
+        remedy=remedy,
+        is_without_turn=is_without_turn,
     )
 
 
@@ -159,6 +194,7 @@ def expect_answer(reply: Reply) -> str:
     answer = answer_of(reply)
     if answer is None:
         words = f"status {reply.status} {reply.code}".strip()
-        raise BrokenError(f"no answer that the app can read: {words}")
+        kind = NoTurnError if reply.status in _NO_TURN else BrokenError
+        raise kind(f"no answer that the app can read: {words}")
     expect_closing(reply)
     return answer

@@ -7,11 +7,18 @@ import secrets
 from conduck_service.doctor.checks.lane_trial import Trial
 from conduck_service.doctor.finding import Level
 from conduck_service.doctor.peer import Peer, Reply
+from conduck_service.doctor.servers import (
+    NO_HANDS,
+    TOOL_UNUSED,
+    has_hands,
+    has_model_server,
+)
 from conduck_service.doctor.turns import FileTurn
 from conduck_service.selftest.case import (
     OURS,
     BrokenError,
     Case,
+    SkippedError,
     Subject,
     expect_answer,
     expect_status,
@@ -66,6 +73,9 @@ def _range(subject: Subject) -> None:
 
 def _file_turn(subject: Subject) -> None:
     assert subject.lane is not None
+    engine = subject.context.engine_of(subject.chat, subject.ids[0])
+    if not has_hands(engine):
+        raise SkippedError(NO_HANDS)
     files, turn = _files(subject), FileTurn(subject.lane.root)
     with turn.uploaded(files) as is_there:
         if not is_there:
@@ -74,7 +84,8 @@ def _file_turn(subject: Subject) -> None:
         expect_answer(subject.turn(turn.message, model=subject.ids[0]))
         rows = _listing(files, turn.folder, "1")
         if rows.status != 207 or b"output.txt" not in rows.body:
-            raise BrokenError("no file stands in the folder that the message names")
+            words = "no file stands in the folder that the message names"
+            raise BrokenError(words, TOOL_UNUSED if has_model_server(engine) else "")
         if files.ask("GET", f"/{turn.output}").body != turn.content:
             raise BrokenError("the file is there with other bytes")
     if (turn.root / turn.conversation).exists():
@@ -110,5 +121,6 @@ FILE_CASES = (
         remedy="give the engine the standing instructions (docs/howto/files.md), and "
         "let it write files without asking",
         run=_file_turn,
+        needs_turn=True,
     ),
 )

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from conduck_service.doctor.checks.chat import state_of_port
 from conduck_service.doctor.context import DoctorContext, NotMadeError
-from conduck_service.selftest.case import Case, Result, Subject, judge
+from conduck_service.selftest.case import Case, Result, Subject, judge, skipped
 from conduck_service.selftest.file_cases import FILE_CASES
 from conduck_service.selftest.gate_cases import GATE_CASES
 from conduck_service.selftest.turn_cases import DEEP_CASES, TURN_CASES
 from conduck_service.selftest.wire_cases import WIRE_CASES
+
+_NO_TURN = f"no turn is answered, as {TURN_CASES[0].name} says"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,15 @@ def run_cases(
 ) -> Iterator[Result]:
     """Yield what came of each case, in order."""
     for subject in tested:
+        is_dead = False
         for case in profile.cases(subject):
             begin(f"{case.name} {subject.chat.subject}")
-            yield judge(case, subject)
+            if is_dead and case.needs_turn:
+                yield skipped(case, subject, _NO_TURN)
+                continue
+            result = judge(case, subject)
+            if is_dead and result.is_without_turn:
+                # A picture is declined without any turn, or needs one.
+                result = skipped(case, subject, _NO_TURN)
+            is_dead |= result.is_without_turn and case is TURN_CASES[0]
+            yield result

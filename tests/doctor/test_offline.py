@@ -76,6 +76,17 @@ def test_files_that_others_can_read_are_told(tmp_path: Path) -> None:
     assert "config_invalid" in doctor(tmp_path).codes
 
 
+def test_a_secrets_file_that_is_broken_is_told_once(tmp_path: Path) -> None:
+    household(tmp_path, secret_refs={"key": "file:key", "other": "file:other"})
+    broken = tmp_path / "config/secrets.json"
+    broken.write_text("{", "utf-8")
+    found = doctor(tmp_path, "--check-secrets")
+    assert found.codes == {"secrets_file_unreadable", "service_down"}
+    assert "line 1" in found.row("secrets_file_unreadable")["message"]
+    # Without leave nothing in it is read.
+    assert doctor(tmp_path).codes == {"service_down"}
+
+
 def test_a_missing_config_is_told(tmp_path: Path) -> None:
     household(tmp_path)
     (tmp_path / "config/config.json").unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
@@ -21,8 +22,7 @@ from tests.support.service import (
     write_private,
 )
 
-FAILING = {
-    "chat_basic",
+WITHOUT_ANSWERS = {
     "chat_framing",
     "own_models",
     "text_parts",
@@ -57,12 +57,18 @@ def test_the_demo_with_photos_proves_that_it_got_the_picture(tmp_path: Path) -> 
     assert picture_of("012345").startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_an_engine_that_fails_breaks_what_needs_an_answer(tmp_path: Path) -> None:
+def test_an_engine_that_fails_is_told_once(tmp_path: Path) -> None:
     with running(tmp_path, stub(tmp_path, ["exit", 3]), files={"port": free_port()}):
         report = selftest(tmp_path, "--deep", "--files")
         done = run("selftest", *places(tmp_path))
     assert report.status == 1
-    assert report.codes == FAILING | {"file_turn"}
+    assert report.codes == {"chat_basic"}
+    rows = {row["case"]: row for row in report.rows if row["verdict"] == "skipped"}
+    assert rows.keys() == WITHOUT_ANSWERS | {"file_turn"}
+    assert {row["detail"] for row in rows.values()} == {
+        "no turn is answered, as chat_basic says"
+    }
+    assert {row["remedy"] for row in rows.values()} == {""}
     assert "→" in done.stdout
     assert done.stdout.splitlines()[-1].endswith("exit=1")
     assert TOKEN not in report.text
@@ -74,6 +80,28 @@ def test_an_engine_that_passes_over_pictures_and_files_is_told(tmp_path: Path) -
     with running(tmp_path, engine, files={"port": free_port()}, images=images):
         report = selftest(tmp_path, "--deep", "--files")
     assert report.codes == {"image_input", "file_turn"}
+
+
+def test_a_picture_for_an_engine_that_fails_is_the_same_cause(tmp_path: Path) -> None:
+    images = {"mode": "argument", "flag": "--image"}
+    with running(tmp_path, stub(tmp_path, ["exit", 3]), images=images):
+        report = selftest(tmp_path, "--deep")
+    assert report.codes == {"chat_basic"}
+    (row,) = [row for row in report.rows if row["case"] == "image_input"]
+    assert row["verdict"] == "skipped"
+
+
+def test_a_program_gets_an_object_when_it_cannot_begin(tmp_path: Path) -> None:
+    household(tmp_path)
+    report = selftest(tmp_path)
+    assert report.status == 1
+    assert report.rows == []
+    (tmp_path / "config/config.json").unlink()
+    done = run("selftest", "--json", *places(tmp_path))
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is False
+    assert "the config cannot be used" in answer["refusal"]
 
 
 def test_it_refuses_to_begin_without_service_lane_or_secret(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from conduck_service.doctor.context import (
 from conduck_service.doctor.finding import Declared, Finding
 from conduck_service.doctor.finding import Level as Weight
 from conduck_service.doctor.run import Area, Check
-from conduck_service.secrets.file import FILE_NAME
+from conduck_service.secrets.file import FILE_NAME, read_secrets_file
 
 CONFIG_INVALID = Declared(
     code="config_invalid",
@@ -46,6 +46,13 @@ SECRETS_FILE_OPEN = Declared(
     level=Weight.FAIL,
     text=f"{FILE_NAME} is not the service's alone, so nothing is read from it",
     remedy=f"make {FILE_NAME} a regular file of the service's user with mode 0600",
+)
+SECRETS_FILE_UNREADABLE = Declared(
+    code="secrets_file_unreadable",
+    level=Weight.FAIL,
+    text=f"{FILE_NAME} cannot be used, so there is no secret in it",
+    remedy=f"make {FILE_NAME} one JSON object with texts as values",
+    depends_on=("secrets_file_open",),
 )
 STATE_OPEN = Declared(
     code="state_unsafe",
@@ -100,7 +107,7 @@ def _look_at_age(context: DoctorContext, _all: Everything) -> Iterator[Finding]:
 def _look_at_secrets_file(
     context: DoctorContext, _all: Everything
 ) -> Iterator[Finding]:
-    """Look at the file from outside: nothing in it is read."""
+    """Look at the file from outside; nothing in it is read, unless that is wanted."""
     path = context.config.parent / FILE_NAME
     try:
         found = path.lstat()
@@ -110,6 +117,15 @@ def _look_at_secrets_file(
     is_closed = not stat.S_IMODE(found.st_mode) & 0o077
     if not stat.S_ISREG(found.st_mode) or not is_closed or found.st_uid != owner:
         yield SECRETS_FILE_OPEN.found()
+    elif context.may_resolve:
+        try:
+            read_secrets_file(path.parent)
+        except SafeFileError as error:
+            # Any other fault is told for each secret that it keeps away.
+            if error.fault is Fault.KIND:
+                yield SECRETS_FILE_UNREADABLE.found(
+                    detail=error.reason, remedy=error.remedy
+                )
 
 
 def _look_at_state(context: DoctorContext, _all: Everything) -> Iterator[Finding]:
@@ -141,7 +157,7 @@ CONFIG: Area[Everything] = Area(
         Check(
             "secrets_file",
             f"nobody else can read {FILE_NAME}",
-            (SECRETS_FILE_OPEN,),
+            (SECRETS_FILE_OPEN, SECRETS_FILE_UNREADABLE),
             _look_at_secrets_file,
         ),
         Check(

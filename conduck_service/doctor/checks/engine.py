@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from conduck_service.doctor.checks.engine_sandbox import (
+    ENGINE_SANDBOX_BROKEN,
+    has_sandbox,
+    why_it_is_broken,
+)
 from conduck_service.doctor.checks.engine_version import (
     ENGINE_VERSION_FAILED,
     ENGINE_VERSION_OTHER,
@@ -28,6 +34,7 @@ from conduck_service.doctor.run import Area, Check
 from conduck_service.executors.confinement.policy import what_is_in_force
 from conduck_service.executors.http.address import Address, proxy_for
 from conduck_service.executors.http.connection import OpenAIHttpConfig
+from conduck_service.executors.preset.settings import PresetConfig
 
 ENGINE_PROGRAM_MISSING = Declared(
     code="engine_program_missing",
@@ -48,7 +55,7 @@ ENGINE_INTERPRETER_MISSING = Declared(
 ENGINE_LOGIN_MISSING = Declared(
     code="engine_login_missing",
     level=Level.WARN,
-    text="neither a login nor a key of the engine was found",
+    text="neither a login nor one of the usual keys of the engine was found",
     remedy="log in with the engine's own command, as the user of the service, or give "
     "its key with secret_env",
     depends_on=("engine_program_missing",),
@@ -122,11 +129,29 @@ def _look_at_login(context: DoctorContext, engine: Engine) -> Iterator[Finding]:
         raise NotMadeError("it needs no login")
     given = {*settings.env, *settings.secret_env}
     given |= {x for x in engine.binding.pass_env if x in context.environment}
+    if _has_provider(engine.config, given):
+        raise NotMadeError("it has a provider or a key of your own")
     home = Path(context.environment.get("HOME") or "/")
-    has_login = any((home / part.path).exists() for part in preset.logins)
+    has_login = any(_is_filled(home / part.path) for part in preset.logins)
     if not has_login and given.isdisjoint(preset.credentials):
         wanted = ", ".join(preset.credentials)
         yield ENGINE_LOGIN_MISSING.found(engine.subject, wanted)
+
+
+def _has_provider(config: PresetConfig, given: set[str]) -> bool:
+    """Say whether the config may give a key in a way that only the engine knows."""
+    has_own = bool(config.home_files or config.command.secret_env)
+    words = (*given, "provider")
+    return has_own or any(word in text for text in config.arguments for word in words)
+
+
+def _is_filled(path: Path) -> bool:
+    """Say whether there is a file with something in it; it may be a link."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def _look_at_folder(context: DoctorContext, engine: Engine) -> Iterator[Finding]:
@@ -139,12 +164,14 @@ def _look_at_folder(context: DoctorContext, engine: Engine) -> Iterator[Finding]
         yield ENGINE_FOLDER_MISSING.found(engine.subject)
 
 
-def _look_at_confinement(_context: DoctorContext, engine: Engine) -> Iterator[Finding]:
-    settings, preset = settings_of(engine), preset_of(engine)
+def _look_at_confinement(context: DoctorContext, engine: Engine) -> Iterator[Finding]:
+    settings = settings_of(engine)
     if settings is None:
         raise NotMadeError(NO_PROGRAM)
-    if preset is not None and preset.own_sandbox and settings.confine != "off":
-        yield ENGINE_CONFINED.found(engine.subject, "by a sandbox of its own")
+    if has_sandbox(engine):
+        why = why_it_is_broken(context, engine)
+        what = ENGINE_SANDBOX_BROKEN if why else ENGINE_CONFINED
+        yield what.found(engine.subject, why or "by a sandbox of its own")
         return
     if settings.confine == "off":
         yield ENGINE_CONFINE_OFF.found(engine.subject)
@@ -222,6 +249,7 @@ ENGINE: Area[Engine] = Area(
                 ENGINE_UNCONFINED,
                 ENGINE_CONFINE_OFF,
                 ENGINE_CANNOT_START,
+                ENGINE_SANDBOX_BROKEN,
             ),
             _look_at_confinement,
         ),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 
+from conduck_service.doctor.asked import ask_program
 from conduck_service.doctor.context import DoctorContext, Engine, NotMadeError
 from conduck_service.doctor.finding import Declared, Finding, Level
 from conduck_service.doctor.programs import (
@@ -19,7 +16,6 @@ from conduck_service.doctor.programs import (
     settings_of,
 )
 from conduck_service.executors.environment import engine_environment
-from conduck_service.secrets.bounded import TooMuchOutputError, run_bounded
 
 ENGINE_VERSION_FAILED = Declared(
     code="engine_version_failed",
@@ -36,14 +32,7 @@ ENGINE_VERSION_OTHER = Declared(
     depends_on=("engine_program_missing", "engine_version_failed"),
 )
 
-SECONDS = 20.0
-"""How long an engine may take to say its version; Node's need several at first."""
-
-_MOST_BYTES = 1 << 16
 _NUMBER = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.+-]*[0-9A-Za-z])?")
-
-_WITH_ERRORS = '"$0" "$@" 2>errors; status=$?; head -c 4096 errors; exit $status'
-"""For the shell: some engines print their version where errors go."""
 
 
 def look_at_version(context: DoctorContext, engine: Engine) -> Iterator[Finding]:
@@ -56,43 +45,11 @@ def look_at_version(context: DoctorContext, engine: Engine) -> Iterator[Finding]
     if program is None:
         raise NotMadeError("there is no program")
     environment = engine_environment(context.environment, {}, settings.env, {})
-    why, version = _version((program, *preset.version), _frozen(environment))
-    if why:
-        yield ENGINE_VERSION_FAILED.found(engine.subject, why)
+    said = ask_program((program, *preset.version), environment)
+    found = _NUMBER.search(said.text)
+    version = found[0] if found else ""
+    if said.why:
+        yield ENGINE_VERSION_FAILED.found(engine.subject, said.why)
     elif version != preset.tried_with:
         detail = f"{version or 'unknown'}; tried with {preset.tried_with}"
         yield ENGINE_VERSION_OTHER.found(engine.subject, detail)
-
-
-def _frozen(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(environment.items()))
-
-
-@cache
-def _version(
-    argv: tuple[str, ...], environment: tuple[tuple[str, str], ...]
-) -> tuple[str, str]:
-    """Return why there is no version, and the version; each program is asked once.
-
-    It runs in an empty home, so that nothing of it stays.
-    """
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        variables = dict(environment) | {"HOME": home, "TMPDIR": home}
-        try:
-            finished = run_bounded(
-                ("/bin/sh", "-c", _WITH_ERRORS, *argv),
-                environment=variables,
-                folder=Path(home),
-                seconds=SECONDS,
-                limit=_MOST_BYTES,
-            )
-        except TimeoutError:
-            return f"no answer within {SECONDS:.0f} s", ""
-        except TooMuchOutputError:
-            return "it prints too much", ""
-        except (OSError, ValueError) as error:
-            return os.strerror(getattr(error, "errno", None) or 0), ""
-    if finished.status:
-        return f"exit status {finished.status}", ""
-    found = _NUMBER.search(finished.output.decode("utf-8", "replace"))
-    return "", found[0] if found else ""

@@ -22,7 +22,7 @@ from conduck_service.secrets.source import SecretCode
 _TEXTS = {
     SecretCode.MISSING: "a secret is nowhere to be found",
     SecretCode.EMPTY: "a secret is empty",
-    SecretCode.UNSAFE_FILE: "the file that holds a secret is open to others",
+    SecretCode.UNSAFE_FILE: "the file that holds a secret cannot be used",
     SecretCode.COMMAND_NOT_FOUND: "the command of a secret calls a program that is "
     "not there",
     SecretCode.COMMAND_FAILED: "the command of a secret failed",
@@ -30,12 +30,13 @@ _TEXTS = {
     SecretCode.OUTPUT_TOO_LARGE: "the command of a secret prints too much",
     SecretCode.KEYRING_UNAVAILABLE: "the keyring cannot be asked",
 }
+_FILE_CAUSES = ("secrets_file_open", "secrets_file_unreadable")
 FAILURES: Mapping[SecretCode, Declared] = {
     code: Declared(
         code=code.value,
         level=Level.FAIL,
         text=text,
-        depends_on=("secrets_file_open",) if code is SecretCode.UNSAFE_FILE else (),
+        depends_on=_FILE_CAUSES if code is SecretCode.UNSAFE_FILE else (),
     )
     for code, text in _TEXTS.items()
 }

@@ -23,6 +23,13 @@ from conduck_service.doctor.pictures import (
     random_digits,
 )
 from conduck_service.doctor.run import Area, Check
+from conduck_service.doctor.servers import (
+    NO_HANDS,
+    SERVER_FAILED,
+    TOOL_UNUSED,
+    has_hands,
+    has_model_server,
+)
 from conduck_service.doctor.turns import (
     PONG,
     READ_DIGITS,
@@ -125,7 +132,7 @@ def _look_at_pong(context: DoctorContext, model: Model) -> Iterator[Finding]:
     reply = _turn(context, model, [user(PONG)])
     answer = answer_of(reply)
     if answer is None:
-        yield TURN_FAILED.found(model.subject, _reason(reply))
+        yield _failed(model, reply)
     elif not has_pong(answer):
         yield TURN_UNRELATED.found(model.subject)
     elif not is_only_pong(answer):
@@ -139,7 +146,7 @@ def _look_at_picture(context: DoctorContext, model: Model) -> Iterator[Finding]:
     reply = _turn(context, model, [with_picture(READ_DIGITS, digits)])
     answer = answer_of(reply)
     if answer is None:
-        yield TURN_FAILED.found(model.subject, _reason(reply))
+        yield _failed(model, reply)
     elif not (names_digits(answer, digits) or names_digest(answer, digits)):
         yield TURN_BLIND.found(model.subject)
 
@@ -148,6 +155,8 @@ def _look_at_file(context: DoctorContext, model: Model) -> Iterator[Finding]:
     lane = context.lane_of(model.chat.scope)
     if lane is None:
         raise NotMadeError("the scope has no file lane")
+    if not has_hands(model.engine):
+        raise NotMadeError(NO_HANDS)
     turn = FileTurn(lane.root)
     peer = context.signed_in(lane)
     try:
@@ -156,9 +165,10 @@ def _look_at_file(context: DoctorContext, model: Model) -> Iterator[Finding]:
                 raise NotMadeError("the file cannot be uploaded")
             reply = _turn(context, model, [turn.message])
             if answer_of(reply) is None:
-                yield TURN_FAILED.found(model.subject, _reason(reply))
+                yield _failed(model, reply)
             elif peer.ask("GET", f"/{turn.output}").body != turn.content:
-                yield TURN_FILE_MISSING.found(model.subject)
+                remedy = TOOL_UNUSED if has_model_server(model.engine) else None
+                yield TURN_FILE_MISSING.found(model.subject, remedy=remedy)
     except PeerError as error:
         raise NotMadeError(str(error)) from None
 
@@ -185,9 +195,11 @@ def _turn(context: DoctorContext, model: Model, messages: list[Message]) -> Repl
         raise NotMadeError(str(error)) from None
 
 
-def _reason(reply: Reply) -> str:
-    """Return status and code; the message may repeat what an engine said."""
-    return f"status {reply.status} {reply.code}".strip()
+def _failed(model: Model, reply: Reply) -> Finding:
+    """Tell status and code; the message may repeat what an engine said."""
+    remedy = SERVER_FAILED if has_model_server(model.engine) else None
+    reason = f"status {reply.status} {reply.code}".strip()
+    return TURN_FAILED.found(model.subject, reason, remedy)
 
 
 TURN: Area[Model] = Area(

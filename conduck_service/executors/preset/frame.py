@@ -214,6 +214,8 @@ class Preset:
             of its own keeps within these bounds; they stand in the place of the
             policy's, unless the config says ``confine: off``. The system does not
             confine such an engine: one sandbox fails within another.
+        sandbox_trial: Arguments with which it runs a program that does nothing in
+            its own sandbox, on Linux; none when it cannot.
         holds_itself: Whether the tools of the policies stay in the working folder
             without any confinement, as far as tests see it.
         version: Arguments that make it print its version.
@@ -251,6 +253,7 @@ class Preset:
     barred: tuple[str, ...] = ()
     serialize: bool = False
     own_sandbox: Callable[[Within], tuple[str, ...]] | None = None
+    sandbox_trial: tuple[str, ...] = ()
     holds_itself: bool = False
     version: tuple[str, ...] = ("--version",)
     homepage: str

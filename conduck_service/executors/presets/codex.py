@@ -169,6 +169,7 @@ CODEX = Preset(
         "--worktree",
     ),
     own_sandbox=_sandbox,
+    sandbox_trial=("sandbox", "true"),
     homepage="https://github.com/openai/codex",
     tried_with="0.171.0",
 )
