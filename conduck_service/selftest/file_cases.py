@@ -118,8 +118,8 @@ FILE_CASES = (
     Case(
         name="file_turn",
         means="a file that is sent comes back changed, as a chip in the app",
-        remedy="give the engine the standing instructions (docs/howto/files.md), and "
-        "let it write files without asking",
+        remedy="give the engine the standing instructions "
+        "(docs/howto/hand-files-back.md), and let it write files without asking",
         run=_file_turn,
         needs_turn=True,
     ),

@@ -16,8 +16,9 @@ _OWN = """\
 
 [Unit]
 Description=Conduck: chat and files for the app, on this machine
+# Starts by hand count too.
 StartLimitIntervalSec=120
-StartLimitBurst=5
+StartLimitBurst=10
 
 [Service]
 Type=notify
@@ -44,6 +45,10 @@ WantedBy=default.target
 
 _RUN_AS = """\
 {mark} run-as; open-conduit service run-as --reset removes it.
+
+[Unit]
+# A home on a disk or server of its own may come late.
+RequiresMountsFor={home}
 
 [Service]
 User={user}
@@ -96,7 +101,8 @@ def run_as_drop_in(account: Account, grant: Grant) -> str:
     # By number where systemd might not take the name, as those of directories are.
     plain = account.name.replace("_", "").replace("-", "")
     user = account.name if plain.isascii() and plain.isalnum() else account.uid
-    return _RUN_AS.format(mark=MARK, user=user, lines="\n".join(lines))
+    home = _quoted(str(account.home))
+    return _RUN_AS.format(mark=MARK, user=user, home=home, lines="\n".join(lines))
 
 
 def _quoted(word: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -192,9 +193,17 @@ def _state(whose: str, ran: Ran) -> State | None:
         state=active,
         is_running=active in _RUNNING,
         text=text,
-        user=told.get("User", ""),
+        user=_runs_as(int(told.get("MainPID") or 0)) or told.get("User", ""),
         pid=int(told.get("MainPID") or 0),
     )
+
+
+def _runs_as(pid: int) -> str:
+    """Return whose a process is; the unit may name another from the next start on."""
+    try:
+        return pwd.getpwuid(Path(f"/proc/{pid}").stat().st_uid).pw_name if pid else ""
+    except (OSError, KeyError):
+        return ""
 
 
 def _end(text: str, told: Mapping[str, str]) -> str:

@@ -98,6 +98,32 @@ def test_an_engine_that_is_not_installed_is_told_by_its_program(home: Path) -> N
     assert tree(home) == {}
 
 
+@pytest.mark.parametrize("name", ["claude", "claude_code"])
+def test_a_ready_made_engine_is_known_by_its_program_too(
+    home: Path, tmp_path: Path, name: str
+) -> None:
+    program = engine(tmp_path, "claude")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = init(home, "--yes", "--engine", name, environment=environment)
+    assert done.returncode == 0, done.stderr
+    (binding,) = value_of(home)["scopes"][0]["bindings"]
+    assert binding["executor"] == "claude_code"
+    assert binding["config"] == {"program": str(program)}
+
+
+def test_arguments_of_a_ready_made_engine_are_kept_beside_its_own(
+    home: Path, tmp_path: Path
+) -> None:
+    engine(tmp_path, "claude")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    words = ("--yes", "--engine", "claude_code", "--", "--effort", "low")
+    done = init(home, *words, environment=environment)
+    assert done.returncode == 0, done.stderr
+    (binding,) = value_of(home)["scopes"][0]["bindings"]
+    assert binding["executor"] == "claude_code"
+    assert binding["config"]["arguments"] == ["--effort", "low"]
+
+
 def test_the_registry_is_asked_for_engines(tmp_path: Path) -> None:
     asked: list[Mapping[str, str]] = []
     plain = next(one for one in sample_package().executors if one.name == "plain")

@@ -22,7 +22,7 @@ case "$*" in
 "--user show --property=Version") exit "${SESSION:-0}" ;;
 "--user show conduck.service"*) echo LoadState=loaded
   echo "ActiveState=${STATE:-active}"; echo StatusText=serving
-  echo MainPID=7; echo UnitFileState=enabled ;;
+  echo MainPID=99999907; echo UnitFileState=enabled ;;
 "show conduck.service"*) echo LoadState=not-found ;;
 *is-active*|*is-enabled*) exit "${SYSTEM:-3}" ;;
 esac
@@ -161,7 +161,7 @@ def test_what_somebody_else_wrote_is_not_removed(home: Path) -> None:
 def test_how_it_goes(home: Path) -> None:
     done = service(home, "status")
     assert (done.returncode, done.stderr) == (0, "")
-    expected = "your own service (systemd): active, starts by itself, process 7"
+    expected = "your own service (systemd): active, starts by itself, process 99999907"
     assert done.stdout.splitlines()[:2] == [expected, "  serving"]
     done = service(home, "status", "--json", STATE="failed", LINGER="no")
     assert (done.returncode, done.stderr) == (1, "")

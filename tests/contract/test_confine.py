@@ -184,7 +184,10 @@ def test_an_interpreter_and_its_script_are_read(tmp_path: Path) -> None:
 
 
 def test_what_config_names_is_open_too(tmp_path: Path) -> None:
-    more = {"confine_read": ["../neighbour"], "confine_write": ["../home/.ssh", "no"]}
+    more = {
+        "confine_read": ["../neighbour"],
+        "confine_write": ["../home/.ssh", "../no"],
+    }
     with world(tmp_path, confine="auto", **more) as place:
         answer = place.tell(
             "cat way/plan link; echo x > way/made; echo y > ../home/.ssh/made\n"

@@ -208,3 +208,14 @@ def test_files_of_the_operator_are_in_the_home(tmp_path: Path) -> None:
     with serving_fake(tmp_path, "codex", [PONG], home_files=files) as fake:
         fake.service.chat("ping")
         assert ".codex/config.toml" in fake.runs[0]["home"]
+
+
+def test_a_file_of_the_operator_that_is_not_there_is_named(tmp_path: Path) -> None:
+    files = {".codex/config.toml": "no/such.toml"}
+    with serving_fake(tmp_path, "codex", [PONG], home_files=files) as fake:
+        place = "home_files/.codex~1config.toml: file_not_found"
+        assert place in fake.service.log
+        response = fake.service.turn(user("ping"))
+        assert response.status_code == 502
+        assert fake.runs == []
+        assert "a file of home_files is unusable" in fake.service.log

@@ -80,6 +80,8 @@ class Machine:
             check=False,
         )
         said = done.stdout.decode("utf-8", "replace")
+        if check and done.returncode and argv[0] == "systemctl":
+            said += self.run("journalctl", "-n", "30", "--no-pager", check=False).stdout
         assert not check or done.returncode == 0, f"{argv}: {done.returncode}\n{said}"
         return subprocess.CompletedProcess(argv, done.returncode, said)
 

@@ -5,6 +5,7 @@ The tests of a release are one story: each goes on where the one before it ended
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -219,6 +220,8 @@ def test_a_service_that_runs_without_being_enabled_is_started_anew(
     it: Product,
 ) -> None:
     it.machine.says("systemctl", "start", UNIT)
+    for _ in range(9):  # by hand, as often as systemd allows in a row
+        it.machine.says("systemctl", "restart", UNIT)
     before = it.process
     it.install(OLDER)
     assert it.process not in (0, before)
@@ -227,11 +230,12 @@ def test_a_service_that_runs_without_being_enabled_is_started_anew(
 
 
 def test_it_is_back_when_the_machine_was_started_anew(it: Product) -> None:
+    it.machine.says("chmod", "2775", SHARED)
     it.reboot()
     wait_until(lambda: it.unit("ActiveState") == "active", 30)
     assert it.ask("Reply with exactly: pong") == "pong"
     assert it.lane(path="in.txt") == "a file that goes in"
-    assert owner(it, SHARED) == "2770 root:conduck"
+    assert owner(it, SHARED) == "2775 root:conduck"  # an operator's word is kept
 
 
 @pytest.mark.req("P-28")
@@ -251,12 +255,16 @@ def test_removal_stops_it_and_keeps_the_data(it: Product) -> None:
 def test_a_purge_asks_for_nothing_and_keeps_the_shared_files(
     it: Product, before: set[str]
 ) -> None:
+    it.machine.says("mkdir", f"{HOME}/work")
+    it.machine.path(f"{HOME}/work/mine.txt").write_text("precious")
     said = it.machine.says("apt-get", "purge", "-y", "conduck")
     assert SHARED in said
-    assert not it.machine.path(HOME).exists()
+    assert HOME in said
+    assert os.listdir(it.machine.path(HOME)) == ["work"]  # noqa: PTH208
+    assert it.machine.path(f"{HOME}/work/mine.txt").read_text() == "precious"
     assert it.machine.path(f"{SHARED}/in.txt").read_text() == "a file that goes in\n"
     left = {line.split(" ", 3)[3] for line in it.files() - before}
-    assert {path for path in left if not path.startswith(SHARED)} == {
+    assert {path for path in left if not path.startswith((SHARED, HOME))} == {
         str(Path(DROP_IN).parent),
         DROP_IN,
     }
@@ -264,7 +272,7 @@ def test_a_purge_asks_for_nothing_and_keeps_the_shared_files(
 
 @pytest.mark.req("P-28")
 def test_without_files_nothing_at_all_is_left(it: Product, before: set[str]) -> None:
-    it.machine.says("rm", "-r", f"{SHARED}/in.txt", f"{SHARED}/out")
+    it.machine.says("rm", "-r", f"{SHARED}/in.txt", f"{SHARED}/out", f"{HOME}/work")
     it.machine.says("rm", "-r", str(Path(DROP_IN).parent))
     it.install(NEWER)
     assert state_of(it) == ("inactive", "disabled")

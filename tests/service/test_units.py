@@ -173,6 +173,7 @@ def test_what_the_drop_in_of_a_person_says() -> None:
     text = run_as_drop_in(account(Path("/home/alice")), grant)
     assert keys(text) == {
         "User": ["alice"],
+        "RequiresMountsFor": ["/home/alice"],
         "StateDirectory": [""],
         "ProtectHome": ["no"],
         "ReadWritePaths": ["/home/alice", '"-/data/a b"', "-/data/c"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import sys
 from pathlib import Path
 
 import pytest
@@ -163,7 +166,7 @@ def test_how_it_goes(tmp_path: Path) -> None:
         ActiveState="active",
         UnitFileState="enabled",
         StatusText="serving at http://127.0.0.1:1=2",
-        MainPID="12",
+        MainPID="99999912",
         FragmentPath="/h/unit",
         Result="success",
         ExecMainStatus="0",
@@ -183,7 +186,7 @@ def test_how_it_goes(tmp_path: Path) -> None:
     status = service(tmp_path, FakePrograms(answers)).status()
     mine, system = status.services
     assert (mine.whose, mine.state, mine.is_running) == ("own", "active", True)
-    assert (mine.text, mine.pid) == ("serving at http://127.0.0.1:1=2", 12)
+    assert (mine.text, mine.pid) == ("serving at http://127.0.0.1:1=2", 99999912)
     assert mine.starts_itself
     assert (system.whose, system.user, system.is_running) == ("system", "alice", False)
     assert system.text == "the config cannot be used (exit-code, status 78)"
@@ -191,6 +194,17 @@ def test_how_it_goes(tmp_path: Path) -> None:
     answers["loginctl"] = Ran(1)
     status = service(tmp_path, FakePrograms(answers)).status()
     assert status.notes == ["your own service ends when you log out"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is for Linux")
+def test_it_is_told_as_whom_it_runs_now_and_not_from_the_next_start_on(
+    tmp_path: Path,
+) -> None:
+    told = {"ActiveState": "active", "LoadState": "loaded", "User": "nobody-yet"}
+    running = shown(**told, MainPID=str(os.getpid()))
+    answers = {"systemctl --user show": Ran(1), "systemctl show": running}
+    (state,) = service(tmp_path, FakePrograms(answers)).status().services
+    assert state.user == pwd.getpwuid(os.geteuid()).pw_name
 
 
 def test_how_it_failed_is_told_when_it_said_nothing(tmp_path: Path) -> None:

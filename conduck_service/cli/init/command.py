@@ -225,8 +225,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _engine(argv: tuple[str, ...], engines: list[Engine], where: Places) -> Engine:
     for engine in engines:
-        if argv == (engine.executor,):
+        # The name of a program that is known stands for its preset, which is confined.
+        if argv in ((engine.executor,), (engine.program.name,)):
             return engine
+        if argv[0] == engine.executor and engine.is_preset:
+            return engine.with_arguments(argv[1:])
     return engine_of(argv, starting_folder(), where.environment)
 
 

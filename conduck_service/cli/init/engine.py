@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -49,6 +49,15 @@ class Engine:
         """An identifier made from the label: names the model."""
         name = re.sub(r"[^a-z0-9_-]+", "-", self.label.lower()).strip("-")
         return name[:63] if re.match("[a-z]", name) else "agent"
+
+    @property
+    def is_preset(self) -> bool:
+        """Whether it is one of the ready-made engines."""
+        return any(preset.name == self.executor for preset in PRESETS)
+
+    def with_arguments(self, arguments: Sequence[str]) -> Engine:
+        """Return this ready-made engine with more arguments."""
+        return replace(self, config={**self.config, "arguments": list(arguments)})
 
 
 def find_engines(registry: Registry, environment: Mapping[str, str]) -> list[Engine]:

@@ -86,8 +86,8 @@ TURN_FILE_MISSING = Declared(
     level=Level.FAIL,
     text="the engine answered, and the file it was to make is not in the folder that "
     "the message names",
-    remedy="give the engine the standing instructions (docs/howto/files.md), and let "
-    "it write files without asking",
+    remedy="give the engine the standing instructions "
+    "(docs/howto/hand-files-back.md), and let it write files without asking",
     depends_on=(*_ANSWERED, "lane_silent", "lane_password_refused"),
 )
 TURN_READS_OUTSIDE = Declared(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conduck_service.base.diagnostics import Diagnostic, Level
 from conduck_service.base.processes import Launch, LaunchError, Supervisor
 from conduck_service.domain.execution import FailureCode
 from conduck_service.domain.scope import Binding, Scope
@@ -103,6 +104,7 @@ class PresetExecutor:
             if problem.pointer[:2] == ("config", "argv"):
                 problem = replace(problem, pointer=("config", "program"))  # noqa: PLW2901
             into.problems.append(problem)
+        into.problems.extend(_missing_files(binding.config))
 
     def run(self, config: PresetConfig, context: ExecutionContext) -> RunResult:
         """Run one turn; when it returns, nothing of it is alive."""
@@ -316,6 +318,20 @@ def _not_started(error: LaunchError) -> Failed:
     if error.reason == "folder":
         return Failed(FailureCode.RESOURCE_UNAVAILABLE, "the working folder is gone")
     return Failed(FailureCode.CANNOT_START, error.reason)
+
+
+def _missing_files(config: PresetConfig) -> Iterator[Diagnostic]:
+    """Yield a warning for each file of the operator that is not there now."""
+    for place, path in config.home_files.items():
+        if not os.access(path, os.R_OK):
+            yield Diagnostic(
+                pointer=("config", "home_files", place),
+                code="file_not_found",
+                message="the file is not there, or this user may not read it",
+                remedy="make it, or name another; a relative path begins at the folder "
+                "of the config",
+                level=Level.WARNING,
+            )
 
 
 def _finder(preset: Preset) -> Callable[[Mapping[str, str]], Found | None]:

@@ -196,10 +196,18 @@ def _laid_over(
 
 
 def _content(path: Path) -> str:
-    """Return the text of a file of the operator, which may lie behind links."""
+    """Return the text of a file of the operator, which may lie behind links.
+
+    Raises:
+        ValueError: It is not there, not readable, too large or no text.
+    """
     real = Path(os.path.realpath(path))
-    with open_folder(real.parent, ()) as folder:
-        return _bounded(read_file(folder, real.name, MOST_BYTES + 1)).decode("utf-8")
+    try:
+        with open_folder(real.parent, ()) as folder:
+            data = read_file(folder, real.name, MOST_BYTES + 1)
+    except OSError as error:
+        raise ValueError("the file cannot be read") from error
+    return _bounded(data).decode("utf-8")
 
 
 def _bounded(data: bytes) -> bytes:
