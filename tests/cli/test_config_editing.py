@@ -80,6 +80,19 @@ def test_every_fault_is_told(home: Household) -> None:
     assert done.stderr.count("\n") == 3
 
 
+def test_a_file_with_two_mistakes_is_for_an_editor(home: Household) -> None:
+    value = home.value
+    value["settings"] = {"concurrency": 0, "timeout_seconds": 0}
+    home.file.write_text(json.dumps(value))
+    done = home.config("set", "settings/concurrency", "2")
+    assert done.returncode == 1
+    assert "mend them together, in an editor" in done.stderr
+    assert "settings/timeout_seconds" in done.stderr
+    value["settings"] = {"concurrency": 0}
+    home.file.write_text(json.dumps(value))
+    assert home.config("set", "settings/concurrency", "2").returncode == 0
+
+
 @req("B-CLI-25")
 @pytest.mark.parametrize("value", ['{"a": 1,}', '["x"', '"x', '{"a": 1, "a": 2}'])
 def test_a_value_that_is_meant_as_json_has_to_be_json(

@@ -55,6 +55,12 @@ def change(where: Places, alter: Callable[[JsonValue], None]) -> None:
     except PointerError as error:
         refuse(f"{click.format_filename(where.config)}: {error}")
     if has_errors(problems):
+        if has_errors(check(edit.text)):
+            click.echo(
+                "open-conduit: the file had mistakes before this change, and no change "
+                "of one place mends them all; mend them together, in an editor",
+                err=True,
+            )
         give_up(where.config, problems)
     print_problems(where.config, problems)
     name = click.format_filename(where.config)

@@ -29,7 +29,8 @@ CHAT_PORT_TAKEN = Declared(
     code="chat_port_taken",
     level=Level.FAIL,
     text="another program has the port of the chat listener",
-    remedy="end that program, or set another port in the config",
+    remedy="end that program, or set another port in the config; if it is this very "
+    "service with its state elsewhere, name that with --data-dir",
 )
 CHAT_SILENT = Declared(
     code="chat_silent",

@@ -36,7 +36,8 @@ LANE_PORT_TAKEN = Declared(
     code="lane_port_taken",
     level=Level.FAIL,
     text="another program has the port of the file lane",
-    remedy="end that program, or set another port in the config",
+    remedy="end that program, or set another port in the config; if it is this very "
+    "service with its state elsewhere, name that with --data-dir",
 )
 LANE_SILENT = Declared(
     code="lane_silent",
