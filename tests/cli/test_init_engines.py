@@ -34,7 +34,7 @@ class Nothing:
     def folder(self, config):
         return None
     def run(self, config, context):
-        raise NotImplementedError
+        raise AssertionError("init runs no engine")
 
 def look(environment):
     program = shutil.which("sage", path=environment["PATH"])
